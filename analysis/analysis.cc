@@ -35,7 +35,7 @@
 namespace xlatrace::analysis {
 namespace {
 
-constexpr size_t kMostMeasuredAtOnce = 3'000'000;
+constexpr size_t kMaxParallelLaunches = 3'000'000;
 
 using model::AnalysisTables;
 using model::AttributionTables;
@@ -139,8 +139,8 @@ Steps StepsOfRun(const RunTables& run, AttributionTables& attribution,
   return steps;
 }
 
-// What is found device by device, along time: busy times, parts of steps, gaps; and what
-// collectives hide behind. Fills the times of `steps`.
+// Analyses each device along time: busy times, parts of steps, gaps, and the work that hides
+// collectives. Fills the times of `steps`.
 void AnalyzeDevices(const RunTables& run, const AttributionTables& attribution,
                     const std::vector<ActivityClass>& classes,
                     const std::vector<std::vector<uint32_t>>& by_device, const TimeSplit& split,
@@ -183,9 +183,9 @@ void AnalyzeDevices(const RunTables& run, const AttributionTables& attribution,
   }
 }
 
-// What ops take, and what the devices could do of it.
-void JudgeOpTimes(const RunTables& run, const AttributionTables& attribution, const RunFacts& facts,
-                  const std::vector<bool>& steady, AnalysisTables& tables) {
+// Fills times of ops, and compares them with the capabilities of the devices.
+void FillOpTimes(const RunTables& run, const AttributionTables& attribution, const RunFacts& facts,
+                 const std::vector<bool>& steady, AnalysisTables& tables) {
   const std::vector<DeviceFacts> devices = FactsOfDevices(run.devices);
   for (const DeviceFacts& device : devices) tables.devices.push_back(RowOf(device));
   const LaunchOccupancies occupancies(run, devices);
@@ -198,7 +198,7 @@ void JudgeOpTimes(const RunTables& run, const AttributionTables& attribution, co
   }
   tables.op_times = BuildOpTimes(run, attribution, steady, occupancies);
   CountRunsWithoutLength(run, attribution, tables.op_times, tables.stats);
-  JudgeOps(run, attribution, facts, devices, occupancies, tables.op_times, tables.stats);
+  ComputeOpPhysics(run, attribution, facts, devices, occupancies, tables.op_times, tables.stats);
 }
 
 }  // namespace
@@ -213,19 +213,20 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   const std::vector<Intervals> compiles = CompilesByProcess(run, options.compiles, named_compiles);
   const std::vector<ActivityClass> classes = ClassifyActivities(run, attribution);
   const std::vector<std::vector<uint32_t>> by_device = ActivitiesByDevice(run);
-  // Calls whose clock does not fit the devices' decide nothing.
+  // Calls with a misaligned clock are not used.
   AnalysisOptions trusted = options;
   if (!ClocksFit(run, options.call_of)) trusted.call_of = nullptr;
   Steps steps = StepsOfRun(run, attribution, classes, by_device, compiles, named_compiles, trusted);
   MoveTo(tables.stats, std::move(steps.stats));
 
-  // Of ten million launches this and the gaps take half a gigabyte each: then one after the other.
+  // For ten million launches this task and the gaps take half a gigabyte each: then run them in
+  // turn.
   const std::vector<bool> steady = InTypicalStep(run, steps);
   std::vector<model::RunStat> clock_stats;
   Task queues([&] {
     tables.launch_queues = MeasureLaunchQueues(run, options.call_of, steady, clock_stats);
   });
-  if (run.activities.size() > kMostMeasuredAtOnce) queues.Wait();
+  if (run.activities.size() > kMaxParallelLaunches) queues.Wait();
 
   const TimeSplit split(attribution);
   Collectives collectives(run, attribution, classes, facts);
@@ -244,8 +245,8 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
                                       std::move(tree.gap_parts), tables.gaps);
   tables.late_rank = FindLateRank(run, {classes, by_device, tables.collectives, steps.rows,
                                         steps.step_of, trusted.host_events, trusted.call_of});
-  JudgeOpTimes(run, attribution, facts, steady, tables);
-  SayWaiting(run, attribution, tables);
+  FillOpTimes(run, attribution, facts, steady, tables);
+  MarkWaiting(run, attribution, tables);
   SplitTimes times = BuildSplitTimes(run, attribution, split, steps.step_of);
   tables.scope_times = std::move(times.scopes);
   tables.phase_times = std::move(times.phases);

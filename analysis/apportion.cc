@@ -11,9 +11,9 @@
 namespace xlatrace::analysis {
 namespace {
 
-// Called for every activity of a run: few weights need no memory of the heap, and products that fit
-// need no division in 128 bits.
-constexpr size_t kFew = 32;
+// Up to this number of weights needs no heap memory. The function is called for every activity, so
+// products that fit into 64 bits also avoid a division in 128 bits.
+constexpr size_t kMaxStackWeights = 32;
 
 template <typename Product>
 int64_t Floors(int64_t total, int64_t sum, std::span<const int64_t> weights,
@@ -43,16 +43,17 @@ void Apportion(int64_t total, std::span<const int64_t> weights, std::span<int64_
     parts[0] = total;
     return;
   }
-  std::array<int64_t, kFew> few;
+  std::array<int64_t, kMaxStackWeights> few;
   std::vector<int64_t> many;
-  if (parts.size() > kFew) many.resize(parts.size());
-  const std::span<int64_t> remainders =
-      parts.size() > kFew ? std::span<int64_t>(many) : std::span(few).first(parts.size());
+  if (parts.size() > kMaxStackWeights) many.resize(parts.size());
+  const std::span<int64_t> remainders = parts.size() > kMaxStackWeights
+                                            ? std::span<int64_t>(many)
+                                            : std::span(few).first(parts.size());
   const bool fits = total <= std::numeric_limits<int64_t>::max() / largest;
   int64_t left = fits ? Floors<int64_t>(total, sum, weights, parts, remainders)
                       : Floors<__int128>(total, sum, weights, parts, remainders);
   // `left` is less than the number of parts with a remainder: one each is enough.
-  if (parts.size() > kFew) {
+  if (parts.size() > kMaxStackWeights) {
     std::vector<size_t> order(parts.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(),

@@ -40,7 +40,7 @@ std::optional<AttentionCost> CostOfAttention(const model::HloModule& module,
   const auto dims = hlo::JsonNumbers(config.substr(scores), "dimensions");
   if (!dims || dims->size() != 4) return std::nullopt;
 
-  // The head's size: what the queries have beside batch, heads and sequence.
+  // The head's size: the dimensions of the queries other than batch, heads and sequence.
   int64_t rows = 1;
   for (size_t i = 0; i < 3; ++i) {
     if (!Multiply(&rows, (*dims)[i])) return std::nullopt;

@@ -30,7 +30,7 @@ class BusyTime {
   const Intervals& busy() const { return busy_; }
 
   // `device_time_ns`: sum of self_ns on the device. `steady`: its steady steps.
-  // `interrupted_ns`: time without activity in which a pause or a loss lies; it is not idle.
+  // `interrupted_ns`: time without activity that contains a pause or a loss; not idle time.
   model::BusyTimeRow Row(model::Id device_id, int64_t device_time_ns, const Intervals& steady,
                          int64_t interrupted_ns) const;
 

@@ -43,17 +43,17 @@ class Checker {
   }
 
   void CheckRoofline() {
-    constexpr int64_t kWhole = 100'000;  // Thousandths of a percent.
+    constexpr int64_t kWholeMilliPct = 100'000;  // Thousandths of a percent.
     for (const model::OpTimeRow& row : analysis_.op_times) {
       Within(row.wasted_ns, row.self_ns, "wasted time");
       Within(row.expected_ns, row.self_ns, "expected time");
-      Within(row.compute_utilisation_milli_pct, kWhole, "compute utilisation");
-      Within(row.memory_utilisation_milli_pct, kWhole, "memory utilisation");
-      Within(row.theoretical_occupancy_milli_pct, kWhole, "occupancy of an op");
+      Within(row.compute_utilisation_milli_pct, kWholeMilliPct, "compute utilisation");
+      Within(row.memory_utilisation_milli_pct, kWholeMilliPct, "memory utilisation");
+      Within(row.theoretical_occupancy_milli_pct, kWholeMilliPct, "occupancy of an op");
       if (row.bound_by.empty()) broken_.push_back("an op without bound_by");
     }
     for (const model::OccupancyRow& row : analysis_.occupancies) {
-      Within(row.theoretical_milli_pct, kWhole, "occupancy of a launch");
+      Within(row.theoretical_milli_pct, kWholeMilliPct, "occupancy of a launch");
     }
     for (const model::CollectiveRow& row : analysis_.collectives) {
       const int64_t ns = run_.activities.duration_ns[static_cast<size_t>(row.activity_id) - 1];

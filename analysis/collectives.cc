@@ -104,9 +104,9 @@ void Collectives::FillExchange(size_t activity, const Exchange& exchange,
       static_cast<double>(FullBytes(row.op, facts->collective_bytes, *row.group_size)) * 1e9 /
       static_cast<double>(time_ns);
   const double bus = rate * BusFactor(row.op, *row.group_size);
-  constexpr double kMost = 9e18;
-  row.algorithm_bandwidth_bytes_per_s = static_cast<int64_t>(std::min(rate, kMost));
-  row.bus_bandwidth_bytes_per_s = static_cast<int64_t>(std::min(bus, kMost));
+  constexpr double kMaxBytesPerSecond = 9e18;
+  row.algorithm_bandwidth_bytes_per_s = static_cast<int64_t>(std::min(rate, kMaxBytesPerSecond));
+  row.bus_bandwidth_bytes_per_s = static_cast<int64_t>(std::min(bus, kMaxBytesPerSecond));
 }
 
 std::vector<model::CollectiveRow> Collectives::Rows(
@@ -135,13 +135,13 @@ std::vector<model::CollectiveRow> Collectives::Rows(
   return rows;
 }
 
-void SayWaiting(const model::RunTables& run, const model::AttributionTables& attribution,
-                model::AnalysisTables& tables) {
+void MarkWaiting(const model::RunTables& run, const model::AttributionTables& attribution,
+                 model::AnalysisTables& tables) {
   std::unordered_map<Id, int64_t> waited;  // By instruction.
   for (const model::CollectiveRow& row : tables.collectives) {
     const auto i = static_cast<size_t>(row.activity_id) - 1;
     const Id id = attribution.labels[attribution.label_of[i] - 1].instruction_id;
-    // What it waited beside other work on its lane is in its time as well.
+    // Waiting in parallel with other work on its lane is part of its total time, not of self_ns.
     waited[id] += std::min(row.wait_ns.value_or(0), run.activities.self_ns[i]);
   }
   for (model::OpTimeRow& row : tables.op_times) {

@@ -48,8 +48,8 @@ class Collectives {
 };
 
 // Sets bound_by to `waiting` for each network op that spends most of its time waiting.
-void SayWaiting(const model::RunTables& run, const model::AttributionTables& attribution,
-                model::AnalysisTables& tables);
+void MarkWaiting(const model::RunTables& run, const model::AttributionTables& attribution,
+                 model::AnalysisTables& tables);
 
 }  // namespace xlatrace::analysis
 

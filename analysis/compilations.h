@@ -24,11 +24,12 @@ inline constexpr size_t kCompileStageCount = static_cast<size_t>(model::CompileS
 
 struct Compilation {
   model::Id process_id = 0;
-  model::Id module_id = 0;  // 0: not known.
+  model::Id module_id = 0;  // 0: unknown.
   std::string name;         // Function; without the hook the module.
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  // Wall time by CompileStage. No instant counts twice: `kCompile` is what no other stage covers.
+  // Wall time by CompileStage. No instant counts twice: `kCompile` is the time outside other
+  // stages.
   std::array<int64_t, kCompileStageCount> stage_ns = {};
   int64_t ns = 0;        // Their sum.
   std::string top_part;  // The pass or other part that takes the most time; empty: none.
@@ -47,7 +48,7 @@ struct NamedTime {
 
 struct Compilations {
   std::vector<Compilation> compilations;  // By process and start.
-  std::vector<NamedTime> imports;         // By time; what is nested inside counts to itself.
+  std::vector<NamedTime> imports;         // By time, without the time of nested imports.
   int64_t import_ns = 0;
   int64_t backend_start_ns = 0;
 };

@@ -99,7 +99,7 @@ DeviceFacts FactsOf(const model::Device& device) {
   facts.clock_hz = device.clock_hz.value_or(0);
   facts.l2_bytes = device.l2_bytes.value_or(0);
   if (device.kind != model::DeviceKind::kGpu) {
-    // No peaks, but what the source says of the memory.
+    // Devices other than GPUs have no peaks; the source may have a memory bandwidth.
     facts.memory_bandwidth_bytes_per_s = device.memory_bandwidth_bytes_per_s.value_or(0);
     return facts;
   }

@@ -13,13 +13,13 @@ namespace xlatrace::analysis {
 namespace {
 
 constexpr double kMinLagShareOfStep = 0.02;
-constexpr size_t kFewestSteps = 3;
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr size_t kMinLagSteps = 3;
+constexpr double kMissingNs = std::numeric_limits<double>::quiet_NaN();
 
-// Of the values that are known.
+// Median of the values without NaN.
 double Middle(std::vector<double> values) {
   std::erase_if(values, [](double value) { return std::isnan(value); });
-  return values.empty() ? kNone : LowerMedian(std::move(values));
+  return values.empty() ? kMissingNs : LowerMedian(std::move(values));
 }
 
 double Mean(const std::vector<double>& values) {
@@ -33,7 +33,7 @@ double Mean(const std::vector<double>& values) {
   return count == 0 ? 0 : sum / static_cast<double>(count);
 }
 
-// By device: what it needs by itself in each step, NaN where it has none.
+// By device: its own time in each step, NaN without one.
 class OwnTimes {
  public:
   explicit OwnTimes(const DeviceSteps& given) {
@@ -51,7 +51,7 @@ class OwnTimes {
       at = steps.size();
       steps.push_back(step);
     }
-    own.assign(devices.size(), std::vector<double>(steps.size(), kNone));
+    own.assign(devices.size(), std::vector<double>(steps.size(), kMissingNs));
     longest.assign(steps.size(), 0);
     std::vector<int64_t> exchange(steps.size(), std::numeric_limits<int64_t>::max());
     for (const auto& time : given.times()) {
@@ -70,11 +70,11 @@ class OwnTimes {
   std::vector<model::Id> devices;
   std::vector<int64_t> steps;
   std::vector<std::vector<double>> own;
-  std::vector<double> longest;  // By step: of any device.
+  std::vector<double> longest;  // By step: the longest of all devices.
   bool coupled = false;         // Some collective shows that devices wait for each other.
 };
 
-// What each has more than the median device, step by step.
+// Own time of each device less that of the median device, step by step.
 std::vector<std::vector<double>> ExcessOf(const OwnTimes& times) {
   std::vector<std::vector<double>> excess = times.own;
   for (size_t s = 0; s < times.steps.size(); ++s) {
@@ -90,7 +90,7 @@ std::vector<std::vector<double>> ExcessOf(const OwnTimes& times) {
 std::optional<size_t> Slowest(const OwnTimes& times,
                               const std::vector<std::vector<double>>& excess) {
   const size_t n = times.steps.size();
-  const auto late = static_cast<std::ptrdiff_t>(n - std::max(kFewestSteps, n / 3));
+  const auto late = static_cast<std::ptrdiff_t>(n - std::max(kMinLagSteps, n / 3));
   double most = kMinLagShareOfStep * Middle(times.longest);
   std::optional<size_t> slowest;
   for (size_t d = 0; d < excess.size(); ++d) {
@@ -125,7 +125,7 @@ void DeviceSteps::AddExposed(model::Id device, int64_t step, int64_t ns) {
 std::optional<DeviceLag> FindDeviceLag(const DeviceSteps& steps) {
   const OwnTimes times(steps);
   const size_t n = times.steps.size();
-  if (times.devices.size() < 2 || n < kFewestSteps || !times.coupled) return {};
+  if (times.devices.size() < 2 || n < kMinLagSteps || !times.coupled) return {};
   const std::vector<std::vector<double>> excess = ExcessOf(times);
   const std::optional<size_t> slowest = Slowest(times, excess);
   if (!slowest) return {};

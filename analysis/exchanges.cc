@@ -15,7 +15,7 @@ namespace {
 
 using model::Id;
 
-constexpr int32_t kOutside = INT32_MIN;  // No step has this number.
+constexpr int32_t kOutsideStepNumber = INT32_MIN;  // No step has this number.
 
 using RunsByDevice = std::map<Id, std::vector<size_t>>;  // Positions of activities.
 
@@ -27,7 +27,8 @@ struct Runs {
   std::map<int32_t, RunsByDevice> by_step;
   std::set<Id> devices;
 
-  // Of many processes some may not be here, so that their number has to be known.
+  // True if all devices of the group are here. Across processes some may be absent, so the size of
+  // the group must be known.
   bool Whole() const {
     if (devices.size() < 2 || facts == nullptr) return false;
     const auto count = static_cast<int64_t>(devices.size());
@@ -65,7 +66,8 @@ class Exchanges {
     }
     if (!of.Whole()) return;
     for (const auto& [step, runs] : of.by_step) {
-      if (runs.size() != of.devices.size() || (step == kOutside && !of.one_process)) continue;
+      if (runs.size() != of.devices.size() || (step == kOutsideStepNumber && !of.one_process))
+        continue;
       const size_t count = runs.begin()->second.size();
       const bool equal = std::all_of(runs.begin(), runs.end(), [count](const auto& device) {
         return device.second.size() == count;
@@ -109,7 +111,7 @@ std::unordered_map<size_t, Exchange> FindExchanges(
     const model::RunTables& run, const model::AttributionTables& attribution,
     const std::vector<ActivityClass>& classes, const RunFacts& facts,
     const std::vector<std::optional<int32_t>>& step_of) {
-  // By fingerprint, or module where that is not known, and name; then by process.
+  // By fingerprint (or module, if unknown) and name; then by process.
   std::map<std::tuple<std::string_view, Id, std::string_view>, std::map<Id, Runs>> programs;
   for (size_t i = 0; i < classes.size(); ++i) {
     if (classes[i] != ActivityClass::kCollective || !run.activities.timed(i)) continue;
@@ -127,12 +129,12 @@ std::unordered_map<size_t, Exchange> FindExchanges(
     of.opcode = instruction.opcode;
     of.devices.insert(device_id);
     const std::optional<int32_t> step = i < step_of.size() ? step_of[i] : std::nullopt;
-    of.by_step[step.value_or(kOutside)][device_id].push_back(i);
+    of.by_step[step.value_or(kOutsideStepNumber)][device_id].push_back(i);
   }
   std::unordered_map<size_t, Exchange> exchanges;
   Exchanges finder(run, exchanges);
   for (auto& [program, processes] : programs) {
-    // One process may hold the whole group, as when two jobs run beside each other.
+    // One process may contain the whole group, for example if two jobs run in parallel.
     Runs rest;
     for (auto& [process, of] : processes) {
       if (of.Whole()) {

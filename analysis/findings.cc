@@ -23,10 +23,10 @@ std::string_view WhyNoStep(const model::AnalysisTables& analysis) {
   return analysis.steps.empty() ? "no work runs three times" : "fewer than two steps are steady";
 }
 
-// More of the same would not help where a program was called as often as steps are asked for.
+// More steps would not help if a program was already called as often as the advice requests.
 std::string_view HowToGetSteps(const findings::Context& context) {
   constexpr int64_t kSteps = 20;
-  std::map<std::pair<model::Id, model::Id>, int64_t> calls;  // Of a module on a device.
+  std::map<std::pair<model::Id, model::Id>, int64_t> calls;  // Calls of a module on a device.
   for (const model::Execution& execution : context.attribution.executions) {
     if (++calls[{execution.module_id, execution.device_id}] < kSteps) continue;
     if (!context.analysis.steps.empty()) break;
@@ -45,43 +45,43 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   using namespace findings;  // NOLINT(google-build-using-namespace): the engine's own.
   const Context context(run, attribution, analysis, load_module, options);
   Report report;
-  JudgeData(context, report);
-  JudgeWarmUp(context, report);
-  if (!JudgeRecordedCompilations(context, report)) JudgeCompilation(context, report);
-  JudgeEvaluation(context, report);
-  JudgeWholeRun(context, report);
+  CheckData(context, report);
+  CheckWarmUp(context, report);
+  if (!CheckRecordedCompilations(context, report)) CheckCompilation(context, report);
+  CheckEvaluation(context, report);
+  CheckWholeRun(context, report);
   if (context.whole_run) {
     report.Withhold("steady_steps", fmt::format("everything per step: {}; {}", WhyNoStep(analysis),
                                                 HowToGetSteps(context)));
   }
-  JudgeForeignKernels(context, report);
-  JudgeFrameworkOps(context, report);
-  JudgeHost(context, report);
+  CheckForeignKernels(context, report);
+  CheckFrameworkOps(context, report);
+  CheckHost(context, report);
   if (context.ops.empty()) {
     if (!analysis.busy_times.empty() && !run.modules.empty()) {
       report.Withhold("ops", "what kernels compute: none could be led back to an instruction");
     }
   } else {
-    JudgeCopies(context, report);
-    JudgeCollectives(context, report);
-    JudgeProducts(context, report);
-    JudgeFloat64(context, report);
-    JudgeMemory(context, report);
-    JudgeIrregular(context, report);
-    JudgeStructure(context, report);
-    JudgeLayers(context, report);
-    JudgeKernels(context, report);
-    JudgeLoops(context, report);
+    CheckCopies(context, report);
+    CheckCollectives(context, report);
+    CheckProducts(context, report);
+    CheckFloat64(context, report);
+    CheckMemory(context, report);
+    CheckIrregular(context, report);
+    CheckStructure(context, report);
+    CheckLayers(context, report);
+    CheckKernels(context, report);
+    CheckLoops(context, report);
   }
-  JudgeLongSums(context, report);
-  if (!context.whole_run) JudgeTime(context, report);
+  CheckLongSums(context, report);
+  if (!context.whole_run) CheckTime(context, report);
   if (options.lost_records > 0) {
     report.Withhold("lost_records", fmt::format("what was lost: {} record{}", options.lost_records,
                                                 options.lost_records == 1 ? "" : "s"));
   }
   NameCauses(context, report);
   const Replayed replayed(context, replay);
-  // Savings of a whole run are of all devices together: a step's replay says nothing of them.
+  // Savings of a whole run are sums over all devices, so a replayed step does not apply to them.
   const Report::Basis basis = {context.span_ns, std::min(context.step_ns, context.span_ns),
                                context.divisor, context.whole_run};
   if (!context.whole_run) {
@@ -89,7 +89,7 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   }
   analysis.findings = report.Ranked(basis);
   analysis.ruled_out = report.RuledOut();
-  SayHiddenProducts(context, analysis.gap_evidence);
+  NameHiddenProducts(context, analysis.gap_evidence);
   for (model::ReplayRow& row : analysis.replays) {
     row.all_findings_step_ns = replayed.StepWith(report.Together());
   }

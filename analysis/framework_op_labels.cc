@@ -67,9 +67,9 @@ bool IsTransfer(std::string_view op_type) {
          op_type == "_HostRecv";
 }
 
-// Ops outside of every scope that were differentiated. The tape puts an op's gradient into a scope
-// of the op's name (`gradient_tape/MatMul_2/MatMul`); a gradient that is one op it calls after the
-// type (`gradient_tape/TanhGrad`).
+// Differentiated ops outside of every scope. The tape puts an op's gradient into a scope of the
+// op's name (`gradient_tape/MatMul_2/MatMul`). If the gradient is one op, the tape names it after
+// the type (`gradient_tape/TanhGrad`).
 class Differentiated {
  public:
   void See(std::string_view name, std::string_view op_type) {
@@ -116,7 +116,7 @@ std::string NameInModel(std::string_view op_name) {
                               IsNumbered(parts.front(), "PartitionedCall"))) {
     parts.erase(parts.begin());
   }
-  // MirroredStrategy: what the first device runs has no such prefix.
+  // MirroredStrategy: ops of the first device have no such prefix.
   const size_t copy = parts.front() == "gradient_tape" ? 1 : 0;
   if (parts.size() > copy + 1 && parts[copy] != "replica" && IsNumbered(parts[copy], "replica")) {
     parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(copy));
@@ -133,7 +133,7 @@ std::string NameInModel(std::string_view op_name) {
     if (at + 1 < parts.size() && parts[at] == loop) {
       parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(at));
     }
-    --at;  // The loop may stand in another one's body.
+    --at;  // The loop may be inside another loop's body.
   }
   std::string name;
   for (size_t at = 0; at < parts.size(); ++at) {

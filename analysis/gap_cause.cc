@@ -110,10 +110,10 @@ class CauseFinder {
   }
 
  private:
-  // Events of the host that say something about a gap; null: there is none.
+  // Host events that explain a gap; null: none.
   struct Around {
-    const HostEvent* innermost = nullptr;  // Of the ranges that cover most of the gap.
-    const HostEvent* of_caller = nullptr;  // The same, of the thread that launches the next work.
+    const HostEvent* innermost = nullptr;  // Among the ranges that cover most of the gap.
+    const HostEvent* of_caller = nullptr;  // The same, on the thread that launches the next work.
     const HostEvent* input = nullptr;      // A range of a data loader that covers most of it.
     const HostEvent* wait = nullptr;       // Began before the gap and ended inside it.
     const HostEvent* execution = nullptr;  // The first range of an execution that begins in it.
@@ -169,8 +169,8 @@ class CauseFinder {
     return event.end_ns - event.start_ns > than.end_ns - than.start_ns;
   }
 
-  // The host was inside the call that launches the next work for most of the gap: a module that is
-  // loaded at first use, or a lock. The time of a copy call is staging.
+  // For most of the gap, the host was inside the call that launches the next work. The driver
+  // loaded a module at first use, or waited for a lock. The time of a copy call is staging.
   bool DriverHeld(const GapRow& gap) const {
     const auto call = host_.CallOfNext(gap);
     if (!call || run_.ConfigOf(static_cast<size_t>(gap.next_activity_id) - 1).kind ==

@@ -49,8 +49,8 @@ using HostEventLoader = std::function<std::vector<model::HostEvent>(const Interv
 
 // Fills cause and host_range_id of gaps of kMinExplainedGapNs or more whose cause is unknown.
 // `parts`: of all devices, in any order. `load_events` and `call_of` may be empty. Returns the
-// evidence of the longest gaps in words, by position: the innermost range that covers most of the
-// gap, the ranges inside before and after it, and the calls that took long.
+// evidence of the longest gaps in words, by position. It has the innermost range that covers most
+// of the gap, the ranges inside it before and after the gap, and the long calls.
 std::vector<model::GapEvidenceRow> FindGapCauses(const model::RunTables& run,
                                                  const model::AttributionTables& attribution,
                                                  const HostEventLoader& load_events,

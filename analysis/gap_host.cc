@@ -14,10 +14,10 @@ using model::GapRow;
 using model::HostEvent;
 using model::Id;
 
-constexpr size_t kMostLookedAhead = 4096;  // Activities.
+constexpr size_t kMaxLookaheadActivities = 4096;
 
-// A thunk's range does not always name its program: that of the one around it. `from_ns`: what
-// ended before is not looked at.
+// The program of the range around a thunk's range, which need not name its program. Ranges that
+// ended before `from_ns` are not examined.
 std::string_view ModuleAround(const HostTimeline& timeline, const HostEvent& event,
                               int64_t from_ns) {
   std::string_view module = AnnotationValue(event.name, "hlo_module=");
@@ -52,7 +52,8 @@ const HostEvent* HostTimeline::CallAt(int64_t start_ns) const {
 
 uint8_t ActsOf(const HostEvent& event) {
   const bool is_call = event.range_id == 0;
-  // Names of files and functions are the user's: dataset.py may hold anything.
+  // The user chooses names of files and functions, so they show no kind: dataset.py may contain any
+  // code.
   if (!is_call && IsPythonFrame(event.name)) return static_cast<uint8_t>(HostAct::kOnlyPlace);
   uint8_t acts = 0;
   const auto add = [&](HostAct act, bool does) { acts |= does ? static_cast<uint8_t>(act) : 0; };
@@ -140,14 +141,14 @@ bool GapHost::IsAhead(const HostEvent& event, const GapRow& gap) const {
     if (gap.previous_activity_id <= 0) return false;
     const size_t previous = static_cast<size_t>(gap.previous_activity_id) - 1;
     if (module != ModuleOf(previous)) return true;
-    // Of the program before the gap all has run, so what is being launched is the next call's.
+    // The program before the gap has finished, so the launch belongs to the next call.
     const uint32_t of = attribution_.execution_of[previous];
     return !op.empty() && op != InstructionOf(previous) && of != 0 &&
            attribution_.executions[of - 1].end_ns <= gap.start_ns;
   }
   const uint32_t execution = attribution_.execution_of[next];
   if (op.empty() || execution == 0) return false;
-  const size_t end = std::min(run_.activities.size(), next + kMostLookedAhead);
+  const size_t end = std::min(run_.activities.size(), next + kMaxLookaheadActivities);
   for (size_t i = next + 1; i < end; ++i) {
     if (attribution_.execution_of[i] == execution && InstructionOf(i) == op) {
       return InstructionOf(next) != op;

@@ -29,8 +29,8 @@ bool IsWithin(const HostEvent& event, const HostEvent& outer) {
          event.start_ns >= outer.start_ns && event.end_ns <= outer.end_ns;
 }
 
-// Where in a range the gap lies that it covers; a range of a whole step covers every gap and says
-// nothing else: ": 199 us between a and b", or ", 60 us of it in c".
+// The gap's place within a range that covers it: ": 199 us between a and b", or ", 60 us of it in
+// c". The name of the range alone is not enough, because a range of a whole step covers every gap.
 std::string Between(const HostTimeline& timeline, const GapRow& gap, const HostEvent& outer) {
   // The longest hole between the ranges within, and the outermost ones before and after it.
   const HostEvent* before = nullptr;
@@ -77,12 +77,12 @@ std::string Between(const HostTimeline& timeline, const GapRow& gap, const HostE
   return text + " between " + ShortHostName(before->name) + " and " + ShortHostName(after->name);
 }
 
-// Of a gap that is long and not the host's: when what follows was launched; what the host did
-// meanwhile kept nobody waiting. Empty otherwise.
+// For a long gap that the host did not cause: when the next activity was launched. The host's other
+// work did not delay the device then. Empty for other gaps.
 std::string WordsOfHeld(const GapHost& host, const GapRow& gap) {
   const auto call = host.CallOfNext(gap);
   const int64_t length = gap.end_ns - gap.start_ns;
-  if (gap.cause != GapCause::kUnknown || !call || length < kLongestStartNs) return {};
+  if (gap.cause != GapCause::kUnknown || !call || length < kMaxStartNs) return {};
   const auto call_of_next = [&](size_t) { return std::optional(*call); };
   if (!WasLaunchedInTime(call_of_next, gap)) return {};
   const auto words = [](int64_t ns) { return Duration(static_cast<double>(ns)); };
@@ -120,7 +120,7 @@ std::string WordsOfGap(const GapHost& host, const GapRow& gap) {
   const int64_t length = gap.end_ns - gap.start_ns;
   std::map<std::string_view, int64_t> calls;
   const HostEvent* range = nullptr;
-  const HostEvent* of_caller = nullptr;  // Likewise, of the thread that launches what follows.
+  const HostEvent* of_caller = nullptr;  // Likewise, on the thread that launches next.
   const auto next = host.CallOfNext(gap);
   const HostEvent* late = nullptr;
   bool waited = false;  // A wait ended in it.

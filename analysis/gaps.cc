@@ -10,8 +10,8 @@ void GapFinder::Add(const Segment& segment) {
     const Interval idle{last_end_ns_, segment.start_ns};
     const int64_t length = idle.end_ns - idle.start_ns;
     if (!recorded_.Whole(process_id_, idle.start_ns, idle.end_ns)) {
-      interrupted_ns_ += length;  // Nobody knows what ran.
-    } else if (length < kSmallestGapNs) {
+      interrupted_ns_ += length;  // The recording is incomplete here.
+    } else if (length < kMinGapNs) {
       ++small_gaps_;
       small_gaps_ns_ += length;
     } else {
@@ -26,7 +26,7 @@ void GapFinder::Add(const Segment& segment) {
       rows_.push_back(row);
     }
   }
-  // Whoever ends with this segment may be the last before a gap.
+  // Each owner that ends with this segment may be the last before a gap.
   model::Id ended = 0;
   for (const uint32_t owner : segment.owners) {
     const model::Id id = owner + model::Id{1};

@@ -16,7 +16,7 @@
 
 namespace xlatrace::analysis {
 
-inline constexpr int64_t kSmallestGapNs = 1000;
+inline constexpr int64_t kMinGapNs = 1000;
 
 // Takes the segments of one device, in order. A gap is idle time between two activities. Time
 // before the first and after the last activity is no gap.

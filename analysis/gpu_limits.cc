@@ -4,25 +4,25 @@
 namespace xlatrace::analysis {
 namespace {
 
-constexpr int64_t kKb = 1024;
+constexpr int64_t kKiB = 1024;
 
 // Capability, threads and blocks per SM; shared memory: per SM, per block when opted in, reserved
 // per block, granularity.
 constexpr GpuLimits kLimits[] = {
-    {"7.0", 2048, 32, 96 * kKb, 96 * kKb, 0, 256},
-    {"7.2", 2048, 32, 96 * kKb, 96 * kKb, 0, 256},
-    {"7.5", 1024, 16, 64 * kKb, 64 * kKb, 0, 256},
-    {"8.0", 2048, 32, 164 * kKb, 163 * kKb, kKb, 128},
-    {"8.6", 1536, 16, 100 * kKb, 99 * kKb, kKb, 128},
-    {"8.7", 1536, 16, 164 * kKb, 163 * kKb, kKb, 128},
-    {"8.9", 1536, 24, 100 * kKb, 99 * kKb, kKb, 128},
-    {"9.0", 2048, 32, 228 * kKb, 227 * kKb, kKb, 128},
-    {"10.0", 2048, 32, 228 * kKb, 227 * kKb, kKb, 128},
-    {"10.1", 1536, 24, 228 * kKb, 227 * kKb, kKb, 128},  // Named 11.0 from CUDA 13 on.
-    {"10.3", 2048, 32, 228 * kKb, 227 * kKb, kKb, 128},
-    {"11.0", 1536, 24, 228 * kKb, 227 * kKb, kKb, 128},
-    {"12.0", 1536, 24, 100 * kKb, 99 * kKb, kKb, 128},
-    {"12.1", 1536, 24, 100 * kKb, 99 * kKb, kKb, 128},
+    {"7.0", 2048, 32, 96 * kKiB, 96 * kKiB, 0, 256},
+    {"7.2", 2048, 32, 96 * kKiB, 96 * kKiB, 0, 256},
+    {"7.5", 1024, 16, 64 * kKiB, 64 * kKiB, 0, 256},
+    {"8.0", 2048, 32, 164 * kKiB, 163 * kKiB, kKiB, 128},
+    {"8.6", 1536, 16, 100 * kKiB, 99 * kKiB, kKiB, 128},
+    {"8.7", 1536, 16, 164 * kKiB, 163 * kKiB, kKiB, 128},
+    {"8.9", 1536, 24, 100 * kKiB, 99 * kKiB, kKiB, 128},
+    {"9.0", 2048, 32, 228 * kKiB, 227 * kKiB, kKiB, 128},
+    {"10.0", 2048, 32, 228 * kKiB, 227 * kKiB, kKiB, 128},
+    {"10.1", 1536, 24, 228 * kKiB, 227 * kKiB, kKiB, 128},  // Named 11.0 from CUDA 13 on.
+    {"10.3", 2048, 32, 228 * kKiB, 227 * kKiB, kKiB, 128},
+    {"11.0", 1536, 24, 228 * kKiB, 227 * kKiB, kKiB, 128},
+    {"12.0", 1536, 24, 100 * kKiB, 99 * kKiB, kKiB, 128},
+    {"12.1", 1536, 24, 100 * kKiB, 99 * kKiB, kKiB, 128},
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ struct GpuLimits {
   int64_t registers_per_sm = 65'536;
   int64_t registers_per_block = 65'536;
   int64_t registers_per_thread = 255;
-  int64_t register_granularity = 256;  // Registers are handed out to a warp in units of this.
+  int64_t register_granularity = 256;  // Registers are allocated to a warp in this unit.
   int64_t sub_partitions = 4;          // Each has its own registers.
   int64_t threads_per_block = 1024;
   int64_t warp_size = 32;

@@ -9,17 +9,17 @@
 namespace xlatrace::analysis {
 namespace {
 
-constexpr int64_t kMega = 1'000'000;
-constexpr int64_t kGiga = 1'000'000'000;
-constexpr double kTera = 1e12;
-constexpr int64_t kMib = 1024 * 1024;
+constexpr int64_t kMegaScale = 1'000'000;
+constexpr int64_t kGigaScale = 1'000'000'000;
+constexpr double kTeraScale = 1e12;
+constexpr int64_t kMiB = 1024 * 1024;
 
 // Achievable from pinned memory, one direction, about 85 % of the link (unverified).
-constexpr int64_t kPcie3 = 12'500 * kMega;
-constexpr int64_t kPcie4 = 25 * kGiga;
-constexpr int64_t kPcie5 = 52 * kGiga;
-constexpr int64_t kPcie6 = 100 * kGiga;
-constexpr int64_t kGraceLink = 375 * kGiga;
+constexpr int64_t kPcie3BytesPerS = 12'500 * kMegaScale;
+constexpr int64_t kPcie4BytesPerS = 25 * kGigaScale;
+constexpr int64_t kPcie5BytesPerS = 52 * kGigaScale;
+constexpr int64_t kPcie6BytesPerS = 100 * kGigaScale;
+constexpr int64_t kGraceLinkBytesPerS = 375 * kGigaScale;
 
 struct Achievable {
   double matmul = 0.75;
@@ -31,17 +31,18 @@ struct Achievable {
 constexpr Gpu Row(std::string_view name, std::string_view capability, int64_t sms, int64_t mhz,
                   GpuPeaks tera, int64_t gb, int64_t gb_per_s, int64_t l2_mib, int64_t link,
                   int64_t host, Achievable achievable, std::string_view source) {
-  const GpuPeaks peaks = {tera.f64 * kTera,  tera.f64_matrix * kTera, tera.f32 * kTera,
-                          tera.tf32 * kTera, tera.f16 * kTera,        tera.bf16 * kTera,
-                          tera.f8 * kTera,   tera.i8 * kTera,         tera.f4 * kTera};
+  const GpuPeaks peaks = {
+      tera.f64 * kTeraScale,  tera.f64_matrix * kTeraScale, tera.f32 * kTeraScale,
+      tera.tf32 * kTeraScale, tera.f16 * kTeraScale,        tera.bf16 * kTeraScale,
+      tera.f8 * kTeraScale,   tera.i8 * kTeraScale,         tera.f4 * kTeraScale};
   return {name,
           capability,
           sms,
-          mhz * kMega,
-          gb * kGiga,
-          gb_per_s * kGiga,
-          l2_mib * kMib,
-          link * kGiga / 2,
+          mhz * kMegaScale,
+          gb * kGigaScale,
+          gb_per_s * kGigaScale,
+          l2_mib * kMiB,
+          link * kGigaScale / 2,
           host,
           peaks,
           achievable.matmul,
@@ -54,77 +55,77 @@ constexpr Gpu Row(std::string_view name, std::string_view capability, int64_t sm
 // Peaks: f64, f64_matrix, f32, tf32, f16, bf16, f8, i8, f4.
 constexpr Gpu kGpus[] = {
     Row("H100 SXM", "9.0", 132, 1980, {33.5, 66.9, 66.9, 495, 989, 989, 1979, 1979, 0}, 80, 3352,
-        50, 900, kPcie5, {0.80, 0.71, 0.91}, "sheet, xla"),
+        50, 900, kPcie5BytesPerS, {0.80, 0.71, 0.91}, "sheet, xla"),
     Row("H100 PCIe", "9.0", 114, 1755, {25.6, 51.2, 51.2, 378, 757, 757, 1513, 1513, 0}, 80, 2039,
-        50, 600, kPcie5, {0.80, 0.71, 0.90}, "sheet, xla"),
+        50, 600, kPcie5BytesPerS, {0.80, 0.71, 0.90}, "sheet, xla"),
     Row("H100 NVL", "9.0", 132, 1785, {30, 60, 60, 418, 835, 835, 1671, 1671, 0}, 94, 3938,
-        50, 600, kPcie5, {0.80, 0.71, 0.90}, "sheet"),
+        50, 600, kPcie5BytesPerS, {0.80, 0.71, 0.90}, "sheet"),
     Row("H200", "9.0", 132, 1980, {33.5, 66.9, 66.9, 495, 989, 989, 1979, 1979, 0}, 141, 4800,
-        50, 900, kPcie5, {0.80, 0.73, 0.90}, "sheet, xla"),
+        50, 900, kPcie5BytesPerS, {0.80, 0.73, 0.90}, "sheet, xla"),
     Row("GH200", "9.0", 132, 1980, {33.5, 66.9, 66.9, 495, 989, 989, 1979, 1979, 0}, 96, 4000,
-        50, 900, kGraceLink, {0.84, 0.73, 0.90}, "sheet"),
+        50, 900, kGraceLinkBytesPerS, {0.84, 0.73, 0.90}, "sheet"),
     Row("GH200 144GB", "9.0", 132, 1980, {33.5, 66.9, 66.9, 495, 989, 989, 1979, 1979, 0}, 144,
-        4900, 60, 900, kGraceLink, {0.84, 0.73, 0.90}, "sheet"),
+        4900, 60, 900, kGraceLinkBytesPerS, {0.84, 0.73, 0.90}, "sheet"),
     Row("A100 SXM 80GB", "8.0", 108, 1410, {9.7, 19.5, 19.5, 156, 312, 312, 0, 624, 0}, 80, 2039,
-        40, 600, kPcie4, {0.87, 0.7, 0.89}, "sheet, xla"),
+        40, 600, kPcie4BytesPerS, {0.87, 0.7, 0.89}, "sheet, xla"),
     Row("A100 SXM 40GB", "8.0", 108, 1410, {9.7, 19.5, 19.5, 156, 312, 312, 0, 624, 0}, 40, 1555,
-        40, 600, kPcie4, {0.87, 0.7, 0.89}, "sheet, xla"),
+        40, 600, kPcie4BytesPerS, {0.87, 0.7, 0.89}, "sheet, xla"),
     Row("A100 PCIe 80GB", "8.0", 108, 1410, {9.7, 19.5, 19.5, 156, 312, 312, 0, 624, 0}, 80, 1935,
-        40, 600, kPcie4, {0.81, 0.7, 0.89}, "sheet"),
+        40, 600, kPcie4BytesPerS, {0.81, 0.7, 0.89}, "sheet"),
     Row("A100 PCIe 40GB", "8.0", 108, 1410, {9.7, 19.5, 19.5, 156, 312, 312, 0, 624, 0}, 40, 1555,
-        40, 600, kPcie4, {0.81, 0.7, 0.89}, "sheet"),
+        40, 600, kPcie4BytesPerS, {0.81, 0.7, 0.89}, "sheet"),
     Row("B200", "10.0", 148, 1965, {37, 37, 74.5, 1112, 2225, 2225, 4450, 4450, 8900}, 180, 7672,
-        126, 1800, kPcie5, {0.78, 0.76, 0.87}, "formula, xla"),
+        126, 1800, kPcie5BytesPerS, {0.78, 0.76, 0.87}, "formula, xla"),
     Row("GB200", "10.0", 152, 2062, {40, 40, 80, 1200, 2398, 2398, 4797, 4797, 9594}, 186, 7928,
-        129, 1800, kGraceLink, {0.76, 0.75, 0.87}, "formula, xla"),
+        129, 1800, kGraceLinkBytesPerS, {0.76, 0.75, 0.87}, "formula, xla"),
     Row("B300", "10.3", 148, 1965, {1.25, 1.25, 75, 1112, 2250, 2250, 4500, 150, 13'500}, 288, 8000,
-        129, 1800, kPcie6, {0.79, 0.75, 0.87}, "sheet"),
+        129, 1800, kPcie6BytesPerS, {0.79, 0.75, 0.87}, "sheet"),
     Row("GB300", "10.3", 152, 2070, {1.3, 1.3, 80, 1250, 2500, 2500, 5000, 165, 15'000}, 288, 7928,
-        129, 1800, kGraceLink, {0.79, 0.75, 0.87}, "sheet, xla"),
+        129, 1800, kGraceLinkBytesPerS, {0.79, 0.75, 0.87}, "sheet, xla"),
     Row("B100", "10.0", 0, 0, {30, 30, 60, 880, 1750, 1750, 3500, 3500, 7000}, 192, 8000,
-        126, 1800, kPcie5, {0.78, 0.76, 0.87}, "unverified"),
+        126, 1800, kPcie5BytesPerS, {0.78, 0.76, 0.87}, "unverified"),
     Row("V100 SXM2", "7.0", 80, 1530, {7.8, 0, 15.7, 0, 125, 0, 0, 63, 0}, 16, 898,
-        6, 300, kPcie3, {0.75, 0.7, 0.88}, "sheet, xla"),
+        6, 300, kPcie3BytesPerS, {0.75, 0.7, 0.88}, "sheet, xla"),
     Row("V100 SXM2 32GB", "7.0", 80, 1530, {7.8, 0, 15.7, 0, 125, 0, 0, 63, 0}, 32, 898,
-        6, 300, kPcie3, {0.75, 0.7, 0.88}, "sheet, xla"),
+        6, 300, kPcie3BytesPerS, {0.75, 0.7, 0.88}, "sheet, xla"),
     Row("V100 PCIe", "7.0", 80, 1380, {7.0, 0, 14.1, 0, 112, 0, 0, 57, 0}, 16, 898,
-        6, 0, kPcie3, {0.75, 0.7, 0.88}, "sheet"),
+        6, 0, kPcie3BytesPerS, {0.75, 0.7, 0.88}, "sheet"),
     Row("T4", "7.5", 40, 1590, {0.25, 0, 8.1, 0, 65, 0, 0, 130, 0}, 16, 320,
-        4, 0, kPcie3, {0.55, 0.7, 0.88}, "sheet"),
+        4, 0, kPcie3BytesPerS, {0.55, 0.7, 0.88}, "sheet"),
     Row("RTX 3090", "8.6", 82, 1695, {0.56, 0, 35.6, 35.6, 71, 71, 0, 284, 0}, 24, 936,
-        6, 112, kPcie4, {0.85, 0.7, 0.90}, "formula"),
+        6, 112, kPcie4BytesPerS, {0.85, 0.7, 0.90}, "formula"),
     Row("A10G", "8.6", 80, 1710, {0.55, 0, 35.0, 35.0, 70, 70, 0, 140, 0}, 24, 600,
-        6, 0, kPcie4, {0.85, 0.7, 0.90}, "formula, unverified"),
+        6, 0, kPcie4BytesPerS, {0.85, 0.7, 0.90}, "formula, unverified"),
     Row("A10", "8.6", 72, 1695, {0.49, 0, 31.2, 62.5, 125, 125, 0, 250, 0}, 24, 600,
-        6, 0, kPcie4, {0.85, 0.7, 0.90}, "sheet"),
+        6, 0, kPcie4BytesPerS, {0.85, 0.7, 0.90}, "sheet"),
     Row("A40", "8.6", 84, 1740, {0.58, 0, 37.4, 74.8, 149.7, 149.7, 0, 299, 0}, 48, 696,
-        6, 112, kPcie4, {0.85, 0.7, 0.90}, "sheet"),
+        6, 112, kPcie4BytesPerS, {0.85, 0.7, 0.90}, "sheet"),
     Row("RTX A6000", "8.6", 84, 1800, {0.60, 0, 38.7, 77.4, 154.8, 154.8, 0, 309.7, 0}, 48, 768,
-        6, 112, kPcie4, {0.85, 0.7, 0.90}, "sheet, xla"),
+        6, 112, kPcie4BytesPerS, {0.85, 0.7, 0.90}, "sheet, xla"),
     Row("L4", "8.9", 58, 2040, {0.47, 0, 30.3, 60, 121, 121, 242, 242, 0}, 24, 300,
-        48, 0, kPcie4, {0.85, 0.7, 0.90}, "sheet"),
+        48, 0, kPcie4BytesPerS, {0.85, 0.7, 0.90}, "sheet"),
     Row("L40S", "8.9", 142, 2520, {1.4, 0, 91.6, 183, 362, 362, 733, 733, 0}, 48, 864,
-        96, 0, kPcie4, {0.85, 0.7, 0.90}, "sheet"),
+        96, 0, kPcie4BytesPerS, {0.85, 0.7, 0.90}, "sheet"),
     Row("L40", "8.9", 142, 2490, {1.4, 0, 90.5, 90.5, 181, 181, 362, 362, 0}, 48, 864,
-        96, 0, kPcie4, {0.85, 0.7, 0.90}, "sheet"),
+        96, 0, kPcie4BytesPerS, {0.85, 0.7, 0.90}, "sheet"),
     Row("RTX 4090", "8.9", 128, 2520, {1.29, 0, 82.6, 82.6, 165, 165, 330, 661, 0}, 24, 1008,
-        72, 0, kPcie4, {0.87, 0.7, 0.90}, "sheet"),
+        72, 0, kPcie4BytesPerS, {0.87, 0.7, 0.90}, "sheet"),
     Row("RTX 6000 Ada", "8.9", 142, 2505, {1.42, 0, 91.1, 182, 364, 364, 728, 728, 0}, 48, 960,
-        96, 0, kPcie4, {0.85, 0.7, 0.90}, "formula"),
+        96, 0, kPcie4BytesPerS, {0.85, 0.7, 0.90}, "formula"),
     Row("RTX 5090", "12.0", 170, 2407, {1.64, 0, 104.8, 104.8, 209.5, 209.5, 419, 838, 1676}, 32,
-        1792, 96, 0, kPcie5, {0.85, 0.7, 0.90}, "formula"),
+        1792, 96, 0, kPcie5BytesPerS, {0.85, 0.7, 0.90}, "formula"),
     Row("RTX PRO 6000 Blackwell", "12.0", 188, 2617, {1.97, 0, 126, 252, 504, 504, 1008, 1008, 2015},
-        96, 1792, 128, 0, kPcie5, {0.85, 0.7, 0.90}, "sheet, xla"),
+        96, 1792, 128, 0, kPcie5BytesPerS, {0.85, 0.7, 0.90}, "sheet, xla"),
     Row("MI300X", "gfx942", 304, 2100, {81.7, 163.4, 163.4, 654, 1307, 1307, 2615, 2615, 0}, 206,
-        5300, 32, 896, kPcie5, {0.72, 0.7, 0.77}, "sheet"),
+        5300, 32, 896, kPcie5BytesPerS, {0.72, 0.7, 0.77}, "sheet"),
     Row("MI325X", "gfx942", 304, 2100, {81.7, 163.4, 163.4, 654, 1307, 1307, 2615, 2615, 0}, 275,
-        6000, 32, 896, kPcie5, {0.72, 0.7, 0.77}, "sheet"),
+        6000, 32, 896, kPcie5BytesPerS, {0.72, 0.7, 0.77}, "sheet"),
     Row("MI355X", "gfx950", 256, 2400, {78.6, 78.6, 157.3, 0, 2517, 2517, 5033, 5033, 10'066}, 309,
-        8000, 32, 1078, kPcie5, {0.68, 0.7, 0.77}, "sheet"),
+        8000, 32, 1078, kPcie5BytesPerS, {0.68, 0.7, 0.77}, "sheet"),
     Row("MI250X", "gfx90a", 110, 1700, {23.9, 47.9, 23.9, 0, 191.5, 191.5, 0, 191.5, 0}, 69, 1638,
-        8, 400, kPcie4, {0.6, 0.7, 0.80}, "sheet; one of the two dies, which is one device"),
+        8, 400, kPcie4BytesPerS, {0.6, 0.7, 0.80}, "sheet; one of the two dies, which is one device"),
     Row("MI210", "gfx90a", 104, 1700, {22.6, 45.3, 22.6, 0, 181, 181, 0, 181, 0}, 69, 1638,
-        8, 300, kPcie4, {0.6, 0.7, 0.80}, "formula"),
+        8, 300, kPcie4BytesPerS, {0.6, 0.7, 0.80}, "formula"),
 };
 
 // Operations per clock of one SM; `halved` of the GeForce variant of the same chip (0: there is
@@ -253,7 +254,7 @@ const Gpu* FindByFigures(const model::Device& device) {
   return found;
 }
 
-// Which variant of a chip a name stands for; see PeaksByFormula.
+// Does the name identify the full variant of a chip (see PeaksByFormula)?
 bool IsFullRate(std::string_view name) {
   const std::vector<std::string> tokens = Tokens(name);
   for (const char* half : {"GEFORCE", "A10G", "L40"}) {

@@ -21,10 +21,10 @@ using model::HloModule;
 using model::Id;
 using model::Instruction;
 
-constexpr int kDeepestChain = 16;
-constexpr int kMostInner = 100'000;
-// Over a whole module: a damaged one may name one body a hundred thousand times.
-constexpr int64_t kMostLooks = 50'000'000;
+constexpr int kMaxChainDepth = 16;
+constexpr int kMaxInnerVisits = 100'000;
+// Limit for a whole module: a damaged one may name one body a hundred thousand times.
+constexpr int64_t kMaxModuleVisits = 50'000'000;
 
 struct Cost {
   std::optional<int64_t> flops;
@@ -77,7 +77,7 @@ class ModuleCosts {
       if (const auto attention = CostOfAttention(module_, instruction)) {
         return {attention->flops, attention->bytes};
       }
-      // A library call may tell one of the two.
+      // The figures of a library call may contain one of the two.
       if (!cost.flops) cost.flops = OwnFigure(instruction, gpu.flops);
       if (!cost.bytes) cost.bytes = OwnFigure(instruction, gpu.bytes_accessed);
     }
@@ -95,7 +95,7 @@ class ModuleCosts {
     enum : uint8_t { kNot, kBusy, kDone } state = kNot;
   };
 
-  // Of a fusion the figure is a sum that leaves the unknown out; of a call it is its own.
+  // For a call, the GPU model's figure. For a fusion empty: its sum leaves unknown costs out.
   static std::optional<int64_t> OwnFigure(const Instruction& instruction,
                                           std::optional<int64_t> figure) {
     return instruction.opcode == "custom-call" ? figure : std::nullopt;
@@ -120,9 +120,9 @@ class ModuleCosts {
     return cost;
   }
 
-  // Sum of what is known; nothing when nothing is.
+  // Sum of the known values; empty if all are unknown.
   Cost OfComputation(uint32_t index, int depth) {
-    if (index >= computations_.size() || depth > kDeepestChain) return {};
+    if (index >= computations_.size() || depth > kMaxChainDepth) return {};
     Known& known = computations_[index];
     if (known.state != Known::kNot) return known.cost;
     known.state = Known::kBusy;  // One that calls itself counts nothing the second time.
@@ -168,7 +168,7 @@ int BitsOf(NumberType type) {
   return 0;
 }
 
-// Fills facts of one instruction from what it is and holds.
+// Fills the facts of one instruction from its opcode and its content.
 class FactsReader {
  public:
   explicit FactsReader(const HloModule& module) : module_(module) {
@@ -186,7 +186,7 @@ class FactsReader {
     facts.library = instruction.opcode == "custom-call";
     ReadCollective(instruction, facts);
     best_ = 0;
-    budget_ = kMostInner;
+    budget_ = kMaxInnerVisits;
     Look(instruction, 0, facts);
     if (facts.type == NumberType::kNone) facts.type = VectorType(instruction);
     facts.result_only_narrowed = OnlyNarrowed(index);
@@ -216,12 +216,12 @@ class FactsReader {
     if (!instruction.opcode.ends_with("-done")) facts.collective_bytes = hlo::ByteSize(result);
     if (facts.group_size == 0) {
       facts.group_size = Times(module_.replica_count, module_.num_partitions);
-      if (facts.group_size <= 1) facts.group_size = 0;  // Not told.
+      if (facts.group_size <= 1) facts.group_size = 0;  // Unknown.
     }
   }
 
   void Look(const Instruction& instruction, int depth, InstructionFacts& facts) {
-    if (--budget_ < 0 || --looks_left_ < 0 || depth > kDeepestChain) return;
+    if (--budget_ < 0 || --looks_left_ < 0 || depth > kMaxChainDepth) return;
     const std::string_view base = hlo::BaseOpcode(instruction.opcode);
     if (base == "dot" || base == "ragged-dot" || base == "scaled-dot" || base == "convolution") {
       Product(instruction, base == "convolution", facts);
@@ -356,7 +356,7 @@ class FactsReader {
     return true;
   }
 
-  // Does `user` convert what it gets from `source` to 16 bits before anything else?
+  // Does `user` first convert its value from `source` to 16 bits?
   bool Narrows(const Instruction& user, uint32_t source) const {
     if (user.opcode == "convert") return Is16Bit(NumberTypeOf(hlo::FirstLeaf(user.shape).type));
     if (user.opcode != "fusion") return false;
@@ -399,8 +399,8 @@ class FactsReader {
   const HloModule& module_;
   std::vector<std::pair<uint32_t, uint32_t>> users_;  // (instruction, user), sorted.
   double best_ = 0;                                   // Size of the largest product seen.
-  int budget_ = 0;                                    // Of one instruction.
-  int64_t looks_left_ = kMostLooks;
+  int budget_ = 0;                                    // Remaining visits for one instruction.
+  int64_t looks_left_ = kMaxModuleVisits;
 };
 
 }  // namespace

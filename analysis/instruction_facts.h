@@ -3,11 +3,11 @@
 // Work of the instructions that ran, from the HLO: cost, arithmetic types, and the shape of the
 // matrix product inside. Contains no times.
 //
-// Costs are XLA's (hlo/cost/cost.h), of one run of the instruction. Loops count their bodies times
-// the known trip count, or once if it is unknown. Figures: - flops: those of HloCostAnalysis, so a
-// multiply-add is 2 and an elementwise operation 1.
+// Costs are those of XLA (hlo/cost/cost.h), for one run. Loops count their bodies times
+// the known trip count, or once if it is unknown.
+//  - Flops: those of HloCostAnalysis, so a multiply-add is 2 and an elementwise operation 1.
 //    Library calls use the formulas of XLA's GPU model.
-//  - bytes: on a GPU those of GpuHloCostAnalysis with every input element counted once, because
+//  - Bytes: on a GPU those of GpuHloCostAnalysis with every input element counted once, because
 //    caches serve repeats. Elsewhere those of HloCostAnalysis. On a TPU, flops and bytes are those
 //    that the profiler recorded.
 // Thread-safety: immutable after the last Visit.

@@ -2,7 +2,7 @@
 
 // Sets of instants as sorted, disjoint, half-open intervals of integer nanoseconds.
 //
-// Every function takes and gives normalised sets: ascending, non-empty, neither overlapping nor
+// Every function takes and returns normalised sets: ascending, non-empty, neither overlapping nor
 // touching. Linear time. Thread-safety: pure functions.
 
 #ifndef XLATRACE_ANALYSIS_INTERVALS_H_
@@ -34,7 +34,7 @@ Intervals Subtract(const Intervals& a, const Intervals& b);  // In a, not in b.
 
 int64_t Length(const Intervals& set);
 
-// Length of what the set covers of one interval. Logarithmic plus the intervals met.
+// Length of the covered part of one interval. Logarithmic plus the overlapping intervals.
 int64_t Overlap(const Intervals& set, Interval with);
 
 }  // namespace xlatrace::analysis

@@ -40,8 +40,8 @@ KernelClass KernelClassOf(std::string_view kernel) {
                     "reduce_scatter", "reducescatter", "alltoall", "all_to_all"})) {
     return KernelClass::kCollective;
   }
-  // Beside attention, and none: turning queries and keys by their positions, writing them into a
-  // cache ("reshape_and_cache_flash_kernel" of vLLM).
+  // Part of attention but not attention itself: rotating queries and keys by their positions, and
+  // writing them into a cache ("reshape_and_cache_flash_kernel" of vLLM).
   if (HasAny(name, {"rotary", "and_cache"})) return KernelClass::kElementwise;
   if (HasAny(name, {"flash", "fmha", "attention", "attn"})) return KernelClass::kAttention;
   if (HasAny(name, {"embedding"})) return KernelClass::kEmbedding;

@@ -11,9 +11,9 @@
 namespace xlatrace::analysis {
 namespace {
 
-// Of 300 jobs in which no rank is slow, one may get a late rank (one test per rank and kind of
-// work, Bonferroni's correction).
-constexpr double kFalseAlarmsPerJob = 1.0 / 300;
+// Rate of false alarms: at most one of 300 jobs without a slow rank gets a late rank. There is one
+// test per rank and kind of work, with Bonferroni's correction.
+constexpr double kMaxFalseAlarmsPerJob = 1.0 / 300;
 
 // One in twenty, the usual level of a single test: LongerWork limits the false alarms.
 constexpr double kMaxLaterChance = 0.05;
@@ -44,7 +44,7 @@ struct Longer {
   size_t rank = 0;
   LateWork work = LateWork::kKernels;
   double excess_ns = 0;       // The median.
-  double mean_excess_ns = 0;  // The mean: more if it is late in few steps.
+  double mean_excess_ns = 0;  // The mean; larger if the rank is late in few steps.
 };
 
 double Mean(const std::vector<double>& values) {
@@ -54,7 +54,7 @@ double Mean(const std::vector<double>& values) {
 // The kind of work of a rank that exceeds that of the others by the most.
 std::optional<Longer> LongerWork(const std::vector<RankWork>& ranks, size_t rank) {
   std::optional<Longer> longer;
-  const double limit = kFalseAlarmsPerJob / static_cast<double>(2 * ranks.size());
+  const double limit = kMaxFalseAlarmsPerJob / static_cast<double>(2 * ranks.size());
   for (const LateWork work : {LateWork::kKernels, LateWork::kHost}) {
     const std::vector<double>& times = TimesOf(ranks[rank], work);
     const std::vector<double> others = OthersThan(ranks, rank, work);
@@ -105,7 +105,7 @@ std::optional<LateRanks> FindLateRanks(const std::vector<RankWork>& ranks, doubl
   if (ranks.size() < 2 || ranks[0].own_ns.empty()) return std::nullopt;
   std::vector<Longer> longer;
   for (size_t r = 0; r < ranks.size(); ++r) {
-    // Longer work is no cause if nobody waits for it, such as the host of a busy device.
+    // Longer work is no cause if no rank waits for it, such as the host of a busy device.
     if (!IsLater(ranks, r)) continue;
     if (const auto found = LongerWork(ranks, r)) longer.push_back(*found);
   }
@@ -118,8 +118,8 @@ std::optional<LateRanks> FindLateRanks(const std::vector<RankWork>& ranks, doubl
     // A rank joins the late ones if the steps are shorter without it, too.
     std::vector<size_t> with = late.ranks;
     with.push_back(one.rank);
-    // Where all ranks vary, steps are shorter without any of them. So the work of a rank costs no
-    // more than it exceeds that of the others.
+    // If all ranks vary, steps are shorter without any of them. So the cost of a rank's work is
+    // limited to its excess over the work of the others.
     const double cost_ns =
         std::min(CostOf(ranks, with), std::max(longer[0].excess_ns, longer[0].mean_excess_ns));
     if (!late.ranks.empty() && cost_ns < late.cost_ns + min_cost_ns) continue;

@@ -23,7 +23,7 @@ namespace xlatrace::analysis {
 struct RankWork {
   std::vector<double> own_ns;     // Step without its waits for other ranks.
   std::vector<double> kernel_ns;  // Computation on the device.
-  std::vector<double> host_ns;    // Host time between calls of the API; empty: not known.
+  std::vector<double> host_ns;    // Host time between calls of the API; empty: unknown.
 };
 
 enum class LateWork { kKernels, kHost };
@@ -37,7 +37,7 @@ struct LateRanks {
   double excess_ns = 0;
 };
 
-// Nothing if no rank is late, if the ranks that are longer are all of them, or with fewer than two
+// Empty if no rank is late, if the ranks that are longer are all of them, or with fewer than two
 // ranks. `min_cost_ns`: smaller costs are not reported.
 std::optional<LateRanks> FindLateRanks(const std::vector<RankWork>& ranks, double min_cost_ns);
 

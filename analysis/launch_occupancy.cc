@@ -9,9 +9,9 @@
 namespace xlatrace::analysis {
 namespace {
 
-constexpr uint64_t kMostDense = uint64_t{1} << 24;
+constexpr uint64_t kMaxDenseKeys = uint64_t{1} << 24;
 
-// `impossible`: a kernel that ran, but of which no block fits.
+// `impossible`: set for a kernel that ran although not even one block fits.
 std::optional<model::OccupancyRow> RowFor(const model::LaunchConfig& config,
                                           const DeviceFacts& device, bool* impossible) {
   const std::optional<KernelShape> shape =
@@ -43,8 +43,8 @@ LaunchOccupancies::LaunchOccupancies(const model::RunTables& run,
                                      const std::vector<DeviceFacts>& devices)
     : run_(run) {
   const uint64_t keys = static_cast<uint64_t>(run.devices.size()) * run.configs.size();
-  constexpr uint32_t kNotSeen = UINT32_MAX;
-  if (keys <= kMostDense) dense_.assign(keys, kNotSeen);
+  constexpr uint32_t kUnseenIndex = UINT32_MAX;
+  if (keys <= kMaxDenseKeys) dense_.assign(keys, kUnseenIndex);
   std::unordered_map<uint64_t, bool> impossible_keys;
   for (size_t i = 0; i < run.activities.size(); ++i) {
     const uint64_t key = KeyOf(i);
@@ -52,9 +52,9 @@ LaunchOccupancies::LaunchOccupancies(const model::RunTables& run,
     if (!dense_.empty()) {
       slot = &dense_[key];
     } else {
-      slot = &row_of_.try_emplace(key, kNotSeen).first->second;
+      slot = &row_of_.try_emplace(key, kUnseenIndex).first->second;
     }
-    if (*slot == kNotSeen) {
+    if (*slot == kUnseenIndex) {
       *slot = 0;
       const auto device = static_cast<size_t>(run.LaneOf(i).device_id) - 1;
       bool impossible = false;
@@ -69,7 +69,7 @@ LaunchOccupancies::LaunchOccupancies(const model::RunTables& run,
     if (!impossible_keys.empty() && impossible_keys.contains(key)) ++impossible_launches_;
   }
   for (uint32_t& slot : dense_) {
-    if (slot == kNotSeen) slot = 0;
+    if (slot == kUnseenIndex) slot = 0;
   }
 }
 

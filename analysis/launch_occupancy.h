@@ -16,8 +16,8 @@
 
 namespace xlatrace::analysis {
 
-// Computed where registers and block are recorded and the capability is known; else the source's
-// own figure, where it gives one. Thread-safety: immutable after construction.
+// Computed if registers and block are recorded and the capability is known; otherwise the source's
+// own figure, if there is one. Thread-safety: immutable after construction.
 class LaunchOccupancies {
  public:
   // `devices`: one per device of the run.

@@ -18,7 +18,7 @@ struct Launch {
   bool steady = false;
 };
 
-constexpr int64_t kLaunchesPerSkewedOne = 20;  // One launch in so many may start before its call.
+constexpr int64_t kLaunchesPerSkewedOne = 20;  // At most 1 launch of 20 may start before its call.
 
 // By nearest rank; reorders.
 int64_t Percentile(std::vector<int64_t>& values, size_t percent) {
@@ -28,8 +28,8 @@ int64_t Percentile(std::vector<int64_t>& values, size_t percent) {
   return values[at];
 }
 
-// Launches of each device, of activities whose times are known. Activities that one call started
-// follow each other in few places only, so a call is looked for by number.
+// Launches of each device, from activities with known times. Activities of one call rarely follow
+// each other, so a call is searched by number.
 std::vector<std::vector<Launch>> LaunchesOf(const model::RunTables& run, const HostCallOf& call_of,
                                             const std::vector<bool>& steady) {
   std::vector<std::vector<Launch>> launches(run.devices.size());
@@ -124,7 +124,7 @@ bool WasLaunchedInTime(const HostCallOf& call_of, const model::GapRow& gap) {
   if (!call) return false;
   if (call->end_ns < gap.start_ns - kLaunchArrivesNs) return true;
   const int64_t after_ns = gap.end_ns - call->end_ns;
-  return after_ns > kLongestStartNs && 2 * after_ns > gap.end_ns - gap.start_ns;
+  return after_ns > kMaxStartNs && 2 * after_ns > gap.end_ns - gap.start_ns;
 }
 
 bool ClocksFit(const model::RunTables& run, const HostCallOf& call_of) {

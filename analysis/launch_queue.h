@@ -37,7 +37,7 @@ using HostCallOf = std::function<std::optional<model::HostCall>(size_t activity)
 inline constexpr int64_t kLaunchArrivesNs = 10'000;
 
 // Upper limit of the time from launch to start on an idle device.
-inline constexpr int64_t kLongestStartNs = 200'000;
+inline constexpr int64_t kMaxStartNs = 200'000;
 
 // Did the call that launched the next activity return so early that the host did not cause the gap?
 // True well before the gap, or in its first half if the rest is longer than any start takes.

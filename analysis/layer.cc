@@ -83,8 +83,8 @@ bool IsOpScope(std::string_view component) {
   return std::find(kScopes.begin(), kScopes.end(), WithoutNumber(component)) != kScopes.end();
 }
 
-// Keras names the layer Dropout as TensorFlow names the op. Keras 3 calls another op; in Keras 2
-// what stands right below the model is a layer.
+// Keras gives the layer Dropout the name of TensorFlow's op. In Keras 3 the op has another name. In
+// Keras 2, a `dropout` directly below the model is a layer.
 bool IsDropoutLayer(const std::vector<std::string>& scopes, size_t at, const ModuleStyle& style) {
   return WithoutNumber(scopes[at]) == "dropout" && (style.keras_numbered || at == 1);
 }

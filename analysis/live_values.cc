@@ -18,19 +18,19 @@ using model::HloModule;
 using model::Instruction;
 using model::kNoIndex;
 
-constexpr size_t kMostLeaves = 4'000'000;
-constexpr int kDeepestLoop = 64;  // Loops in loops.
+constexpr size_t kMaxLeaves = 4'000'000;
+constexpr int kMaxLoopDepth = 64;  // Nested loops.
 
 using Leaf = uint32_t;  // Index of a place.
 using LeafList = std::vector<Leaf>;
 
-// A place before it is known which others share its memory; then a node of a forest.
+// A place whose sharing is not yet decided; then a node of a forest.
 struct Place {
   uint32_t parent;
   LiveValue value;
-  int32_t last_use = -1;  // -1: nobody reads it.
+  int32_t last_use = -1;  // -1: no reader.
   uint32_t user = kNoIndex;
-  bool fixed = false;  // Its memory is no one else's: a parameter, a constant.
+  bool fixed = false;  // Shares memory with no other place: a parameter, a constant.
   bool live_out = false;
   bool carried = false;            // By a loop, into its body.
   int32_t own_last_use = -1;       // Last use of this leaf, without values that share its memory.
@@ -84,7 +84,7 @@ class Builder {
   }
   Place& At(Leaf leaf) { return places_[Find(leaf)]; }
 
-  // One memory for both. What is written first names the place.
+  // Gives both one memory. The first writer names the place.
   void Unite(Leaf a, Leaf b) {
     uint32_t to = Find(a), from = Find(b);
     if (to == from) return;
@@ -123,7 +123,7 @@ class Builder {
     place.value.instruction = instruction;
     place.definition = instruction;
     place.leaf = static_cast<uint32_t>(of_shape);
-    place.value.bytes = shape.memory_space == hlo::kHostMemorySpace ? 0 : shape.bytes();
+    place.value.bytes = shape.memory_space == hlo::kHostMemorySpaceNumber ? 0 : shape.bytes();
     place.value.first = position;
     return leaf;
   }
@@ -184,8 +184,8 @@ class Builder {
     return {of.begin() + elements[index], of.begin() + elements[index + 1]};
   }
 
-  // A start passes its operands on beside what it makes ((operands), results, context), a done
-  // hands out what its start made.
+  // A start passes its operands on together with its results ((operands), results, context). A done
+  // returns the results of its start.
   LeafList StartOrDone(const Instruction& instruction, size_t leaf_count) {
     const auto operands = module_.Operands(instruction);
     if (operands.empty()) return {};
@@ -209,14 +209,14 @@ class Builder {
 
   // False: too much of it.
   bool Flatten(uint32_t computation, const std::vector<LeafList>& arguments, int depth) {
-    if (depth > kDeepestLoop) return false;
+    if (depth > kMaxLoopDepth) return false;
     visited_[computation] = true;
     const model::Computation& c = module_.computations[computation];
     const bool entry = computation == module_.entry;
     for (uint32_t i = c.first_instruction; i < c.first_instruction + c.instruction_count; ++i) {
       const Instruction& instruction = module_.instructions[i];
       const std::vector<hlo::ArrayShape> shapes = hlo::Leaves(instruction.shape);
-      if (places_.size() + shapes.size() > kMostLeaves) return false;
+      if (places_.size() + shapes.size() > kMaxLeaves) return false;
       LeafList& mine = leaves_[i];
       const auto number = static_cast<size_t>(std::max(instruction.parameter_number, 0));
       if (instruction.opcode == "parameter" && !entry) {
@@ -254,7 +254,7 @@ class Builder {
       if (PassesOnBuffer(instruction.opcode)) continue;
       for (const uint32_t operand : module_.Operands(instruction)) {
         for (const Leaf leaf : leaves_[operand]) Use(leaf, position, i);
-        // What an asynchronous start reads, it reads until it is done.
+        // An asynchronous start reads its operands until it is done.
         if (instruction.opcode.ends_with("-done")) {
           done_[operand] = position;
           if (SharesAcrossTime(module_.instructions[operand]))
@@ -328,12 +328,12 @@ class Builder {
     return true;
   }
 
-  // An all-reduce adds up in the memory it reads from, where nobody else wants that.
+  // An all-reduce adds up in the memory of its operand, if no other instruction reads that later.
   static bool SharesAcrossTime(const Instruction& start) {
     return start.opcode == "all-reduce-start";
   }
 
-  // Runs through what a loop, a branch or a call calls; its result is theirs.
+  // Runs through the computations that a loop, branch or call enters; their result is its result.
   bool Call(const Instruction& instruction, LeafList& result, int depth) {
     const std::string_view opcode = instruction.opcode;
     const bool loop = opcode == "while", branch = opcode == "conditional";
@@ -353,7 +353,7 @@ class Builder {
         arguments.clear();
         if (called_number < given.size()) arguments.push_back(given[called_number]);
       }
-      // What a loop carries is a value of its own in each round, in one memory.
+      // A loop-carried value is a separate value in each round, in one memory.
       if (loop) {
         for (LeafList& list : arguments) {
           for (Leaf& leaf : list) leaf = Carried(leaf);
@@ -368,7 +368,7 @@ class Builder {
       const LeafList& made = leaves_[root];
       const auto position = static_cast<int32_t>(out_.order.size());
       for (const Leaf leaf : made) Use(leaf, position, root);
-      // The condition of a loop gives a flag, which nobody carries on.
+      // The condition of a loop computes a flag, which is not carried on.
       if (loop && made.size() != result.size()) continue;
       if (result.empty()) result = made;
       for (size_t k = 0; k < std::min(result.size(), made.size()); ++k) Unite(result[k], made[k]);
@@ -376,7 +376,7 @@ class Builder {
     return true;
   }
 
-  // Results in the memory of operands that nobody reads later.
+  // Puts results into the memory of operands without later reader.
   void ShareInPlace() {
     for (size_t at = 0; at < out_.order.size(); ++at) {
       const uint32_t i = out_.order[at];
@@ -520,7 +520,7 @@ class Builder {
   std::vector<LeafList> leaves_;  // By instruction.
   std::vector<bool> visited_;     // Computations.
   std::unordered_map<uint32_t, std::vector<uint32_t>> elements_;
-  std::unordered_map<uint32_t, int32_t> done_;  // Where what a start began is done.
+  std::unordered_map<uint32_t, int32_t> done_;  // Position of the done, by start.
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ using model::kNoIndex;
 
 bool IsView(std::string_view opcode) { return opcode == "bitcast" || opcode == "reshape"; }
 
-// What `leaf` of the root of a fused computation is.
+// The instruction that computes `leaf` of the root of a fused computation.
 uint32_t OutputOf(const HloModule& module, const model::Computation& body, size_t leaf) {
   if (body.root == kNoIndex) return kNoIndex;
   const Instruction& root = module.instructions[body.root];
@@ -57,7 +57,7 @@ bool ElementByElement(const HloModule& module, const model::Computation& body, u
   return true;
 }
 
-// The parameter of a fused computation that stands for an operand; kNoIndex: there is none.
+// The parameter of a fused computation that stands for an operand; kNoIndex: none.
 uint32_t ParameterOf(const HloModule& module, const model::Computation& body, size_t operand) {
   for (uint32_t k = 0; k < body.instruction_count; ++k) {
     const Instruction& instruction = module.instructions[body.first_instruction + k];

@@ -19,7 +19,7 @@ using model::Phase;
 
 bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
 
-// Named so by the framework.
+// True if the framework marks the instruction as recomputation.
 bool IsRepeated(const InstructionRow& row) {
   return row.phase == Phase::kRecompute && row.name.find(".remat") == std::string::npos;
 }

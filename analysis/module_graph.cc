@@ -14,9 +14,9 @@ using model::Instruction;
 using model::kNoIndex;
 
 // Nested tuples and chains of loops, calls and barriers; bounds hostile modules.
-constexpr int kDeepestCall = 64;
-// An element may come from many places (callers of a shared computation); more are of no use.
-constexpr size_t kMostSources = 64;
+constexpr int kMaxCallDepth = 64;
+// An element may come from many places (callers of a shared computation). More are not useful.
+constexpr size_t kMaxSources = 64;
 
 bool IsAsync(std::string_view opcode) {
   return opcode == "async-start" || opcode == "async-update" || opcode == "async-done";
@@ -124,7 +124,7 @@ void ModuleGraph::AddArguments(uint32_t parameter, std::vector<uint32_t>& into) 
                static_cast<size_t>(self.parameter_number) < operands.size()) {
       into.push_back(operands[static_cast<size_t>(self.parameter_number)]);
     }
-    if (into.size() >= kMostSources) return;
+    if (into.size() >= kMaxSources) return;
   }
 }
 
@@ -132,7 +132,7 @@ void ModuleGraph::AddFields(uint32_t node, int64_t index, int depth,
                             std::vector<uint32_t>& into) const {
   const Instruction& self = module_.instructions[node];
   const auto operands = module_.Operands(self);
-  if (depth > kDeepestCall || into.size() >= kMostSources || index < 0) {
+  if (depth > kMaxCallDepth || into.size() >= kMaxSources || index < 0) {
     into.push_back(node);
     return;
   }
@@ -151,7 +151,7 @@ void ModuleGraph::AddFields(uint32_t node, int64_t index, int depth,
   } else if (PassesTupleOn(self.opcode) && !operands.empty()) {
     wholes.push_back(operands[0]);
   } else if (IsElementwiseCollective(self.opcode) && operands.size() > 1) {
-    // Combined collectives do to each operand what one collective would.
+    // A combined collective is one collective per operand.
     if (static_cast<size_t>(index) < operands.size()) {
       into.push_back(operands[static_cast<size_t>(index)]);
       return;

@@ -165,8 +165,8 @@ std::vector<uint32_t> NameLayers(const HloModule& module, const Names& names,
   return numbers;
 }
 
-// Bodies of scans and of calls that XLA cloned keep names relative to a caller that is gone
-// ("layers/mlp"). Where exactly one layer of the module ends like that, it is meant.
+// Bodies of scans and of calls that XLA cloned keep names relative to a caller that no longer
+// exists ("layers/mlp"). If exactly one layer of the module has this ending, it is that layer.
 std::vector<uint32_t> CompleteLayers(const HloModule& module, std::vector<uint32_t> numbers,
                                      Layers& layers) {
   std::set<std::string> whole;
@@ -178,7 +178,7 @@ std::vector<uint32_t> CompleteLayers(const HloModule& module, std::vector<uint32
       layer.resize(slash == std::string::npos ? 0 : slash);
     }
   }
-  // Those with one ending stand beside each other when they are read backwards.
+  // Read backwards, layers with the same ending are neighbours.
   std::set<std::string> backwards;
   for (const std::string& layer : whole) backwards.emplace(layer.rbegin(), layer.rend());
   std::map<uint32_t, uint32_t> meant;
@@ -202,7 +202,7 @@ std::vector<uint32_t> CompleteLayers(const HloModule& module, std::vector<uint32
   return numbers;
 }
 
-// A fusion has the label of one op inside it; what fusion copied into it has its phase.
+// A fusion has the label of one op inside it. An op that fusion copied into it has its phase.
 class FusionLabels {
  public:
   FusionLabels(const HloModule& module, std::vector<ModuleLabels::Label>& labels)

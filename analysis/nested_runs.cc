@@ -38,7 +38,7 @@ bool NestedRuns::IsPart(size_t activity) const {
   if (found == outers_.end()) return false;
   const std::vector<Outer>& outers = found->second;
   const int64_t start_ns = run_.activities.start_ns[activity];
-  // What begins no later may be around it; of those that hold others, only what is before itself.
+  // Only an activity that begins earlier, or at the same time and longer, may be around this one.
   auto around =
       std::upper_bound(outers.begin(), outers.end(), start_ns,
                        [](int64_t time, const Outer& outer) { return time < outer.start_ns; });

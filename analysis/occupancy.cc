@@ -9,8 +9,8 @@
 namespace xlatrace::analysis {
 namespace {
 
-// Recorded sizes may be damaged; nothing real comes near.
-constexpr int64_t kMost = int64_t{1} << 40;
+// Recorded sizes may be damaged. Real sizes are far below this limit.
+constexpr int64_t kMaxRecordedSize = int64_t{1} << 40;
 
 int64_t RoundUp(int64_t value, int64_t unit) {
   return unit <= 1 ? value : (value + unit - 1) / unit * unit;
@@ -62,7 +62,7 @@ std::optional<KernelShape> ShapeOf(const model::LaunchConfig& config) {
     if (block <= 0 || block > 1024) return std::nullopt;
     shape.threads *= block;
     const int64_t grid = config.grid[i].value_or(0);
-    if (grid <= 0 || shape.blocks > kMost / std::max<int64_t>(grid, 1)) {
+    if (grid <= 0 || shape.blocks > kMaxRecordedSize / std::max<int64_t>(grid, 1)) {
       grid_known = false;
     } else {
       shape.blocks *= grid;
@@ -75,7 +75,7 @@ std::optional<KernelShape> ShapeOf(const model::LaunchConfig& config) {
   if (shape.threads > 1024 || shape.registers <= 0) return std::nullopt;
   for (const auto& bytes :
        {config.shared_memory_static_bytes, config.shared_memory_dynamic_bytes}) {
-    if (bytes && (*bytes < 0 || *bytes > kMost)) return std::nullopt;
+    if (bytes && (*bytes < 0 || *bytes > kMaxRecordedSize)) return std::nullopt;
     shape.shared_memory_bytes += bytes.value_or(0);
   }
   return shape;

@@ -15,9 +15,9 @@ namespace xlatrace::analysis {
 namespace {
 
 // Deeper nesting than any transform stack; bounds the recursion on hostile names.
-constexpr int kDeepestName = 32;
-// Longer paths are cut; bounds what walks over paths cost.
-constexpr size_t kMostScopes = 100;
+constexpr int kMaxNameDepth = 32;
+// Longer paths are cut, which bounds the cost of walks over paths.
+constexpr size_t kMaxScopes = 100;
 
 struct Wrapper {
   std::string_view name;
@@ -85,7 +85,7 @@ bool IsBranch(std::string_view component) {
   return component.starts_with("branch_") && component.ends_with("_fun");
 }
 
-// What turns the pieces of a path into an OpName.
+// Turns the pieces of a path into an OpName.
 class Reader {
  public:
   explicit Reader(OpName& name) : name_(name) {}
@@ -121,7 +121,7 @@ class Reader {
     const std::string_view previous = previous_;
     previous_ = component;
     if (component.empty()) return;
-    if (const auto wrapper = ReadWrapper(component); wrapper && depth < kDeepestName) {
+    if (const auto wrapper = ReadWrapper(component); wrapper && depth < kMaxNameDepth) {
       if (IsCall(wrapper->name)) return Call(wrapper->inner);
       if (IsTransform(wrapper->name)) {
         if (wrapper->name == "jvp") {
@@ -151,7 +151,7 @@ class Reader {
       name_.gradient = true;
       if (!next.empty()) outer_scopes_ = std::exchange(name_.scopes, {});
     } else if (IsBranch(component)) {
-      // `jvp(cond)/branch_0_fun`: what looked like a scope was the conditional.
+      // `jvp(cond)/branch_0_fun`: the apparent scope was the conditional.
       if (previous == "cond" && !name_.scopes.empty() && name_.scopes.back() == "cond") {
         name_.scopes.pop_back();
       }
@@ -175,7 +175,7 @@ class Reader {
       name_.grad_component = true;
       component.remove_suffix(5);
     }
-    if (name_.scopes.size() < kMostScopes) name_.scopes.emplace_back(component);
+    if (name_.scopes.size() < kMaxScopes) name_.scopes.emplace_back(component);
   }
 
   void Call(std::string_view function) {

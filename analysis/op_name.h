@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads an op_name: what the framework called an operation, in the grammar of any era.
+// Parses an op_name, the framework's name of an operation, in the grammar of any era.
 //
 // JAX prints a name stack, a transform around the scope that follows it, and the primitive last:
 //     jit(train_step)/jit(main)/transpose(jvp(LM))/block_1/up/dot_general[dimension_numbers=...]
 // (jax/_src/source_info_util.py; `jit(main)` until 0.6, primitive parameters until 0.4.31, `jvp()`
 // for "no scope" since 0.7). XLA joins the names of merged ops with ';' and those of combined
 // collectives as `prefix/(a:b:c)`. TensorFlow prints the node name: name scopes, then the op, with
-// `gradient_tape/` or `gradients/` in front of what differentiation made.
+// `gradient_tape/` or `gradients/` before the ops of differentiation.
 //
 // The name alone does not decide the phase: see analysis/phase.h. Thread-safety: pure.
 
@@ -63,7 +63,7 @@ std::vector<std::string> PartsOfOpName(std::string_view op_name);
 bool IsRelative(const OpName& name);
 
 // The string keys of an argument path: params['params']['block_0']['kernel'] gives
-// {"params", "block_0", "kernel"}. Empty when there are none.
+// {"params", "block_0", "kernel"}. Empty if there are none.
 std::vector<std::string> ArgumentKeys(std::string_view op_name);
 
 // The component without the number that makes it unique: `einsum_1` -> `einsum`.

@@ -107,9 +107,9 @@ class LabelShares {
   std::unordered_map<uint32_t, std::pair<size_t, size_t>> of_label_;
 };
 
-// Where one occurrence is several launches (a convolution and its layout change, say), the shortest
-// and longest occurrence are sums of launches that follow each other on a device. Slots whose
-// launches do not divide evenly keep one occurrence per launch.
+// One occurrence may be several launches, for example a convolution and its layout change. Then the
+// shortest and longest occurrence are sums of successive launches on a device. Slots whose launches
+// do not divide evenly keep one occurrence per launch.
 void GroupOccurrences(const model::RunTables& run, const model::AttributionTables& attribution,
                       const LabelShares& label_shares, const NestedRuns& nested,
                       const std::vector<int64_t>& occurrences, std::vector<Sums>& sums) {
@@ -220,8 +220,9 @@ std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
     }
     rows.push_back(std::move(row));
   }
-  // Handles follow this order, so the first is what tables of a step begin with: by time in steady
-  // steps, else in the whole run. What has no instruction has no handle and comes last.
+  // Handles follow this order, so the first one begins the tables of a step. Rows are sorted by
+  // time in steady steps, else in the whole run. The row without instruction has no handle and
+  // comes last.
   const auto key = [](const OpTimeRow& row) {
     return std::tuple(row.instruction_id > 0, row.steady_ns, row.self_ns);
   };
@@ -238,7 +239,7 @@ void CountRunsWithoutLength(const model::RunTables& run,
   for (const OpTimeRow& row : rows) {
     if (row.instruction_id > 0 && row.occurrences > 0) {
       is_long[static_cast<size_t>(row.instruction_id)] =
-          row.total_ns / row.occurrences >= kLeastOfLengthNs;
+          row.total_ns / row.occurrences >= kMinMeanRunNs;
     }
   }
   int64_t count = 0;

@@ -30,7 +30,7 @@ std::vector<model::OpTimeRow> BuildOpTimes(const model::RunTables& run,
 
 // If the mean run of an op is at least this long, a run of 0 ns means that the profiler lost its
 // end.
-inline constexpr int64_t kLeastOfLengthNs = 10'000;
+inline constexpr int64_t kMinMeanRunNs = 10'000;
 
 // Adds a run stat with the number of runs of 0 ns of such ops (some TPU profiles). Sums of these
 // ops are too small, and the next ops are too long. `rows`: of BuildOpTimes.

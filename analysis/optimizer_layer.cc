@@ -14,14 +14,14 @@ namespace {
 using model::Instruction;
 using model::Phase;
 
-constexpr uint32_t kSeveral = UINT32_MAX;
+constexpr uint32_t kSeveralLayersId = UINT32_MAX;
 
 uint32_t Merge(uint32_t a, uint32_t b) {
   if (a == 0 || a == b) return b;
-  return b == 0 ? a : kSeveral;
+  return b == 0 ? a : kSeveralLayersId;
 }
 
-// Two answers per node: what parameters say, and what gradients say.
+// Two results per node: the layer from parameters, and the layer from gradients.
 struct Evidence {
   uint32_t parameter = 0;
   uint32_t gradient = 0;
@@ -44,7 +44,8 @@ class Finder {
       if (!IsOptimizer(node) || state_[node] != State::kDone) continue;
       const Evidence& found = evidence_[node];
       const uint32_t layer = found.parameter != 0 ? found.parameter : found.gradient;
-      if (layer != 0 && layer != kSeveral && !IsScalarShape(At(node).shape)) layers_[node] = layer;
+      if (layer != 0 && layer != kSeveralLayersId && !IsScalarShape(At(node).shape))
+        layers_[node] = layer;
     }
     return std::move(layers_);
   }
@@ -65,7 +66,7 @@ class Finder {
       const auto most =
           std::max_element(votes.begin(), votes.end(),
                            [](const auto& a, const auto& b) { return a.second < b.second; });
-      // An input that many layers read (the batch) is nobody's parameter.
+      // An input that many layers read (the batch) is not a parameter.
       if (most != votes.end() && votes.size() <= 2) layers_[node] = most->first;
     }
   }

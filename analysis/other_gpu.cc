@@ -52,8 +52,8 @@ OtherGpuEstimate EstimateOn(const StoredOp& op, const DeviceFacts& here, const D
     estimate.time_ns = op.time_ns;  // Launch costs and waiting do not shrink with the roof.
     return estimate;
   }
-  const double shortest = static_cast<double>(std::max<int64_t>(op.launches, 1)) *
-                          static_cast<double>(kShortestKernelNs);
+  const double shortest =
+      static_cast<double>(std::max<int64_t>(op.launches, 1)) * static_cast<double>(kMinKernelNs);
   const double time = static_cast<double>(op.time_ns) * roof_there / roof_here;
   estimate.time_ns =
       static_cast<int64_t>(std::max(time, std::min(shortest, static_cast<double>(op.time_ns))));

@@ -22,7 +22,7 @@ struct StoredOp {
   std::optional<int64_t> bytes;
   int64_t time_ns = 0;
   int64_t launches = 0;
-  std::string_view compute_type;  // Empty: not known, taken as f32.
+  std::string_view compute_type;  // Empty: unknown, f32 is assumed.
   std::string_view bound_by;
 };
 

@@ -9,7 +9,7 @@
 namespace xlatrace::analysis {
 namespace {
 
-constexpr size_t kMostLookedAt = 1000;
+constexpr size_t kMaxVisits = 1000;
 
 bool IsMovement(std::string_view opcode) {
   static constexpr std::array<std::string_view, 20> kOpcodes = {"parameter",
@@ -52,7 +52,7 @@ std::vector<uint32_t> ComputingUsers(const ModuleGraph& graph, uint32_t node) {
   std::set<uint32_t> users;
   std::set<uint32_t> seen = {node};
   std::vector<uint32_t> open = {node};
-  for (size_t i = 0; i < open.size() && open.size() < kMostLookedAt; ++i) {
+  for (size_t i = 0; i < open.size() && open.size() < kMaxVisits; ++i) {
     for (const uint32_t user : graph.Users(open[i])) {
       if (!IsMovement(graph.module().instructions[user].opcode)) {
         users.insert(user);

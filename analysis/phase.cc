@@ -70,7 +70,7 @@ bool IsTrainingScope(std::string_view component) {
 NameVerdict TensorFlowPhase(const OpName& name, std::string_view op_type) {
   if (name.leaf == "XLA_Args" || name.leaf == "XLA_Retvals") return Sure(Phase::kOther);
   if (name.gradient) {
-    // What the forward loop stashes for the backward one is named after the latter.
+    // TensorFlow names values that the forward loop saves for the backward loop after the latter.
     return Sure(name.leaf == "accumulator" ? Phase::kForward : Phase::kBackward);
   }
   if (!name.scopes.empty() && (IsOptimizerScope(name.scopes.front()) ||
@@ -80,7 +80,8 @@ NameVerdict TensorFlowPhase(const OpName& name, std::string_view op_type) {
   if (IsUpdateOpType(op_type) && !IsMovingAverage(name)) return Sure(Phase::kOptimizer);
   if (name.scopes.empty() && WithoutNumber(name.leaf) == "AddN") return Sure(Phase::kBackward);
   if (name.grad_component) return Sure(Phase::kBackward);
-  // Outside of Keras the op itself says so; not L2Loss, which clipping by a norm uses, too.
+  // Outside of Keras the op itself shows it. L2Loss does not, because clipping by a norm uses it
+  // too.
   if (AnyScope(name, IsLossScope) || Has(name.leaf, "cross_entropy")) {
     return Sure(Phase::kLoss);
   }
@@ -109,7 +110,7 @@ bool IsKerasNumbered(const std::vector<OpName>& names) {
     // The tape also names gradients of ops without a scope; their first component is an op.
     if (name.gradient && name.scopes.size() < 2) continue;
     const std::string_view plain = WithoutNumber(first);
-    // What makes names unique counts from 1.
+    // Numbers that make names unique start at 1.
     if (plain == first || first.substr(plain.size()) == "_0") return false;
     const auto [at, fresh] = firsts.try_emplace(plain, first);
     if (!fresh && at->second != first) return false;

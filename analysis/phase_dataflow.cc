@@ -14,7 +14,7 @@
 
 namespace xlatrace::analysis {
 
-// In stages; each only touches what the stages before left open, or decided weakly.
+// In stages. Each changes only nodes that earlier stages left open or decided weakly.
 std::vector<NodePhase> DecidePhases(const ModuleGraph& graph, const std::vector<NodeFacts>& facts,
                                     const ModuleStyle& style, model::ModuleRole role) {
   phases::Draft draft(graph, facts, style, role);
@@ -22,7 +22,7 @@ std::vector<NodePhase> DecidePhases(const ModuleGraph& graph, const std::vector<
   const bool products = jax && style.has_jit_main && phases::DecideProductGradients(draft);
   phases::DecideMergedRemat(draft);
   const phases::Relations relations = phases::RelationsOf(draft);
-  // `add_any` alone does not make an old JAX module one in which phases can be told apart.
+  // `add_any` alone is not enough to separate the phases of an old JAX module.
   if (!style.has_backward && !products && (jax || !relations.has_backward)) {
     phases::DecideModuleWithoutGradient(draft);
   } else if (jax) {

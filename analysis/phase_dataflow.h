@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Decides the phases that names leave open, from what an operation depends on and what uses it.
+// Decides the phases that names leave open, from an operation's dependences and users.
 // The stages are the files of analysis/phases/.
 //
 // Rules per kind of module:

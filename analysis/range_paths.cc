@@ -9,11 +9,11 @@
 namespace xlatrace::analysis {
 namespace {
 
-constexpr size_t kMostNames = 4;
-constexpr size_t kMostNamesWithFrames = 5;  // The function's line stands between its modules.
+constexpr size_t kMaxShownNames = 4;
+constexpr size_t kMaxShownNamesWithFrames = 5;  // The function's line is between its modules.
 constexpr std::string_view kModule = "nn.Module: ";
-// Ranges that overlap without nesting and are open at once; what comes on top is left out.
-constexpr size_t kMostLoose = 64;
+// Limit of ranges that overlap without nesting and are open at once; further ones are left out.
+constexpr size_t kMaxLooseRanges = 64;
 
 bool IsHex(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
@@ -97,7 +97,7 @@ std::vector<std::string_view> ShownNames(const std::vector<std::string_view>& na
   if (kept.empty() && !names.empty()) return {names.back()};
   const bool has_frames = std::any_of(kept.begin(), kept.end(), IsPythonFrame);
   for (std::string_view& name : kept) name = ShortFrame(name);
-  size_t left = has_frames ? kMostNamesWithFrames : kMostNames;
+  size_t left = has_frames ? kMaxShownNamesWithFrames : kMaxShownNames;
   if (kept.size() <= left) return kept;
   std::vector<bool> chosen(kept.size(), false);
   const auto choose = [&](size_t i) {
@@ -131,7 +131,7 @@ void RangePaths::Sweep::Add(RangePaths& paths, const Range& range) {
   AnswerBefore(paths, range.start_ns);
   CloseUntil(range.start_ns);
   const bool loose = !open_.empty() && range.end_ns > open_.back().end_ns;
-  if (loose && loose_ == kMostLoose) return;
+  if (loose && loose_ == kMaxLooseRanges) return;
   loose_ += loose ? 1 : 0;
   open_.push_back({range.end_ns, range.text, 0});
 }
@@ -199,7 +199,7 @@ void RangePaths::Ask(uint32_t thread, const Question& question) {
 }
 
 bool RangePaths::AddRange(uint32_t thread, uint32_t text, int64_t start_ns, int64_t end_ns) {
-  if (text == kNoText || end_ns <= start_ns) return true;
+  if (text == kNoTextId || end_ns <= start_ns) return true;
   if (thread >= threads_.size() || threads_[thread].questions.empty()) return true;
   Sweep& sweep = threads_[thread];
   if (any_order_) {

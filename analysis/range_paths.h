@@ -48,7 +48,7 @@ std::vector<std::string_view> ShownNames(const std::vector<std::string_view>& na
 
 class RangePaths {
  public:
-  static constexpr uint32_t kNoText = 0;
+  static constexpr uint32_t kNoTextId = 0;
 
   struct Question {
     int64_t time_ns = 0;
@@ -109,7 +109,7 @@ class RangePaths {
   std::vector<Sweep> threads_;
   bool any_order_ = false;
   bool disordered_ = false;
-  std::vector<std::string> texts_ = {""};  // kNoText.
+  std::vector<std::string> texts_ = {""};  // kNoTextId.
   std::unordered_map<std::string, uint32_t> text_numbers_;
   std::vector<std::pair<uint32_t, uint32_t>> paths_ = {{0, 0}};  // Parent path, text.
   std::unordered_map<uint64_t, uint32_t> path_numbers_;

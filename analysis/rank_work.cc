@@ -203,7 +203,7 @@ std::optional<model::LateRankRow> FindLateRank(const model::RunTables& run,
   if (run.devices.size() < 2) return std::nullopt;
   const auto [devices, work] = JobWork(run, sources).Work();
   if (work.size() < 2 || work[0].own_ns.empty()) return std::nullopt;
-  double step_ns = 0;  // The longest own time is what a step takes.
+  double step_ns = 0;  // Length of a step: the longest own time.
   for (size_t s = 0; s < work[0].own_ns.size(); ++s) {
     double longest = 0;
     for (const RankWork& rank : work) longest = std::max(longest, rank.own_ns[s]);

@@ -29,8 +29,8 @@ struct RankSources {
   const HostCallOf& call_of;                           // May be empty.
 };
 
-// The late rank of the job. Nothing for a run of one device, and if no rank is late by
-// `kMinLateShare` of the step or more.
+// The late rank of the job. Empty for a run of one device, or if no rank is late by at least
+// `kMinLateShare` of the step.
 std::optional<model::LateRankRow> FindLateRank(const model::RunTables& run,
                                                const RankSources& sources);
 

@@ -12,21 +12,21 @@
 namespace xlatrace::analysis {
 namespace {
 
-// A well-made but not the best matrix product reaches this much of what the best does.
-constexpr double kTypical = 0.9;
-// Above this a utilisation is not noise of the clock but a wrong figure.
-constexpr double kSanity = 1.05;
-// Vector units are easier to fill than matrix units.
-constexpr double kVectorAchievable = 0.8;
-// Operations per byte that any accelerator can do beside reading it from memory; not in f64, of
-// which some do less. A test holds gpu_table.cc against it.
-constexpr int64_t kLeastRidge = 1;
+// Share of the best matrix product's rate that a well-made one reaches.
+constexpr double kTypicalProductShare = 0.9;
+// A larger utilisation is a wrong figure, not noise of the clock.
+constexpr double kMaxPlausibleShare = 1.05;
+// Share of the peak. Vector units are easier to fill than matrix units.
+constexpr double kVectorAchievableShare = 0.8;
+// Every accelerator can do this many operations while it reads one byte from memory, except in f64.
+// A test compares gpu_table.cc with it.
+constexpr int64_t kMinRidgeFlopsPerByte = 1;
 constexpr double kNsPerS = 1e9;
-// What no thread of a CPU exceeds: two 512-bit multiply-adds per clock at 6 GHz, and sixteen times
-// that where matrix units take 16-bit or 8-bit numbers (Intel's optimisation manual, AMX).
-constexpr double kThreadFlops = 64 * 6e9;
-constexpr double kThreadMatrixFlops = 16 * kThreadFlops;
-constexpr double kFarTooShort = 2;  // Of what every thread together could do in the shortest call.
+// Upper limit of one CPU thread: two 512-bit multiply-adds per clock at 6 GHz. Matrix units with
+// 16-bit or 8-bit numbers reach sixteen times that (Intel's optimisation manual, AMX).
+constexpr double kMaxThreadFlops = 64 * 6e9;
+constexpr double kMaxThreadMatrixFlops = 16 * kMaxThreadFlops;
+constexpr double kMinHiddenWorkRatio = 2;  // Ratio to the work of all threads in the shortest call.
 
 int64_t MilliPct(double share) {
   return static_cast<int64_t>(std::lround(std::clamp(share, 0.0, 1.0) * 100'000));
@@ -85,16 +85,16 @@ bool IsHidden(const model::OpTimeRow& row, NumberType type, int64_t threads) {
   if (!row.flops || row.total_ns <= 0) return false;
   const bool narrow = type == NumberType::kBf16 || type == NumberType::kF16 ||
                       type == NumberType::kF8 || type == NumberType::kI8;
-  const double of_thread = narrow                     ? kThreadMatrixFlops
-                           : type == NumberType::kF64 ? kThreadFlops / 2
-                                                      : kThreadFlops;
+  const double of_thread = narrow                     ? kMaxThreadMatrixFlops
+                           : type == NumberType::kF64 ? kMaxThreadFlops / 2
+                                                      : kMaxThreadFlops;
   const double most = of_thread * static_cast<double>(threads);
   const auto flops = static_cast<double>(*row.flops);
   if (flops > most * static_cast<double>(row.total_ns) / kNsPerS) return true;
   // One call that is far too short shows it as well: the others had to wait for the same threads.
   return row.occurrences > 0 && row.min_ns > 0 &&
          flops / static_cast<double>(row.occurrences) >
-             kFarTooShort * most * static_cast<double>(row.min_ns) / kNsPerS;
+             kMinHiddenWorkRatio * most * static_cast<double>(row.min_ns) / kNsPerS;
 }
 
 // Where each instruction ran first, and with which configuration it spent most time.
@@ -118,7 +118,7 @@ std::unordered_map<model::Id, Place> FindPlaces(const model::RunTables& run,
     auto found = std::find_if(place.configs.begin(), place.configs.end(),
                               [&](const auto& each) { return each.first == config; });
     if (found == place.configs.end()) {
-      // An instruction has few kernels; what has no instruction may have thousands.
+      // An instruction has few kernels; the row without instruction may have thousands.
       if (label.instruction_id <= 0 && place.configs.size() >= 16) continue;
       place.configs.push_back({config, {0, i}});
       found = place.configs.end() - 1;
@@ -184,8 +184,8 @@ PeakRate PeakOf(const DeviceFacts& device, NumberType type, bool matmul, bool tf
         break;
     }
   }
-  if (type == NumberType::kF64) return {peaks.f64, "f64", false, kVectorAchievable};
-  return {peaks.f32, "f32", false, kVectorAchievable};
+  if (type == NumberType::kF64) return {peaks.f64, "f64", false, kVectorAchievableShare};
+  return {peaks.f32, "f32", false, kVectorAchievableShare};
 }
 
 Roofline ComputeRoofline(const OpLoad& load, const DeviceFacts& device) {
@@ -199,36 +199,37 @@ Roofline ComputeRoofline(const OpLoad& load, const DeviceFacts& device) {
   const auto bandwidth = static_cast<double>(device.memory_bandwidth_bytes_per_s);
   if (load.bytes && bandwidth > 0) roofline.memory = bytes / bandwidth / time_s;
   if (load.flops && *load.flops == 0) {
-    // Whatever the peak; alone it says nothing of how well the device is used.
+    // For any peak. The value alone does not show how well the device is used.
     if (roofline.memory) roofline.compute = 0;
   } else if (load.flops && roofline.peak.flops_per_s > 0) {
     roofline.compute = flops / roofline.peak.flops_per_s / time_s;
   }
-  // Both sides are needed, as the roof that is not known might be the one that is met; with so few
-  // operations that is the memory's, whatever the other one.
+  // Both sides are needed, because the unknown roof might be the lower one. With so few operations
+  // per byte, memory is the lower roof for any compute peak.
   const bool few = load.flops && load.bytes && load.type != NumberType::kF64 &&
-                   *load.flops <= kLeastRidge * *load.bytes;
+                   *load.flops <= kMinRidgeFlopsPerByte * *load.bytes;
   if (load.network || !roofline.memory || !(roofline.compute || few)) return roofline;
   const double compute = roofline.compute.value_or(0);
 
   const auto launches = static_cast<double>(std::max<int64_t>(load.launches, 1));
-  roofline.above_peak = compute > kSanity || *roofline.memory > kSanity;
+  roofline.above_peak = compute > kMaxPlausibleShare || *roofline.memory > kMaxPlausibleShare;
   const double best = std::min(1.0, std::max(compute, *roofline.memory));
   roofline.wasted_ns = static_cast<int64_t>(static_cast<double>(load.time_ns) * (1 - best));
 
   const double compute_ns =
       compute == 0
           ? 0
-          : flops / (kTypical * roofline.peak.achievable * roofline.peak.flops_per_s) * kNsPerS;
+          : flops / (kTypicalProductShare * roofline.peak.achievable * roofline.peak.flops_per_s) *
+                kNsPerS;
   const double memory_ns = bytes / (device.achievable_memory * bandwidth) * kNsPerS;
-  const double shortest_ns = launches * static_cast<double>(kShortestKernelNs);
+  const double shortest_ns = launches * static_cast<double>(kMinKernelNs);
   const double expected = std::max({compute_ns, memory_ns, shortest_ns});
   roofline.expected_ns =
       expected < static_cast<double>(load.time_ns) ? static_cast<int64_t>(expected) : load.time_ns;
   const bool tiny =
-      static_cast<double>(load.time_ns) / launches < 2 * static_cast<double>(kShortestKernelNs) &&
+      static_cast<double>(load.time_ns) / launches < 2 * static_cast<double>(kMinKernelNs) &&
       best < 0.5;
-  if (tiny || best < kLatencyUtilisation) {
+  if (tiny || best < kMaxLatencyUtilisation) {
     roofline.bound = BoundBy::kLatency;
   } else {
     roofline.bound = compute >= *roofline.memory ? BoundBy::kCompute : BoundBy::kMemory;
@@ -236,12 +237,10 @@ Roofline ComputeRoofline(const OpLoad& load, const DeviceFacts& device) {
   return roofline;
 }
 
-std::vector<OpPhysics> JudgeOps(const model::RunTables& run,
-                                const model::AttributionTables& attribution, const RunFacts& facts,
-                                const std::vector<DeviceFacts>& devices,
-                                const LaunchOccupancies& occupancies,
-                                std::vector<model::OpTimeRow>& rows,
-                                std::vector<model::RunStat>& stats) {
+std::vector<OpPhysics> ComputeOpPhysics(
+    const model::RunTables& run, const model::AttributionTables& attribution, const RunFacts& facts,
+    const std::vector<DeviceFacts>& devices, const LaunchOccupancies& occupancies,
+    std::vector<model::OpTimeRow>& rows, std::vector<model::RunStat>& stats) {
   const std::unordered_map<model::Id, Place> places = FindPlaces(run, attribution);
   std::vector<OpPhysics> physics(rows.size());
   Unjudged unjudged;
@@ -269,7 +268,7 @@ std::vector<OpPhysics> JudgeOps(const model::RunTables& run,
       }
     }
     if (op.facts != nullptr && op.facts->container && row.total_ns > row.self_ns) {
-      // What is inside was recorded, and carries the cost.
+      // The instructions inside were recorded and carry the cost.
       row.flops.reset();
       row.bytes.reset();
       row.bound_by = Text(BoundBy::kLatency);

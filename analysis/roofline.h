@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How close each op comes to what the hardware can do, and what holds it back.
+// How close each op comes to the limits of the hardware, and which limit applies.
 //
 // Definitions (docs/explanation/roofline.md). With time = self_ns of the op over the whole run,
 // flops and bytes of all its occurrences:
@@ -8,7 +8,7 @@
 //   memory utilisation  = bytes / (time x memory bandwidth)
 //   wasted   = time x (1 - max(compute utilisation, memory utilisation))
 //   expected = max(flops / (0.9 x achievable x peak), bytes / (achievable x bandwidth), 2 us per
-//              launch), at most the time: what a well-made kernel would need
+//              launch), at most the time: the time of a well-made kernel
 // Peaks are those of the data sheet. "Achievable" is the share of them that the best kernels reach
 // (analysis/gpu_table.h). A utilisation above 100 % means that the model of the op is wrong, or
 // that its data came from a cache. Such values are capped, and counted in a run stat.
@@ -37,21 +37,21 @@ namespace xlatrace::analysis {
 //   network          links to other devices or the host
 //   waiting          a collective that is waiting for other devices for more than half of its time
 //                    (MarkWaiting of analysis/collectives.h; never by ComputeRoofline)
-//   unknown          its cost or the GPU's peaks are not known; with one operation per byte or
-//                    less the memory's peak is enough
+//   unknown          cost or the GPU's peaks are unknown; with at most one operation per byte, the
+//                    memory's peak is enough
 //   hidden           on a CPU: no CPU does its operations in the time recorded, which is that of
 //                    handing them to threads that the profile does not show
 enum class BoundBy : uint8_t { kUnknown, kCompute, kMemory, kLatency, kNetwork, kHidden, kWaiting };
 std::string_view Text(BoundBy bound);
 
 // Below both of these an op is bound by latency.
-inline constexpr double kLatencyUtilisation = 0.10;
-inline constexpr int64_t kShortestKernelNs = 2'000;
+inline constexpr double kMaxLatencyUtilisation = 0.10;
+inline constexpr int64_t kMinKernelNs = 2'000;
 
 // The peak that arithmetic of this type is measured against on this GPU. `tf32`: whether f32
 // products may use TF32.
 struct PeakRate {
-  double flops_per_s = 0;     // 0: not known; then `type` is what a GPU with all units would use.
+  double flops_per_s = 0;     // 0: unknown; then `type` is that of a GPU with all units.
   std::string_view type;      // "bf16", "tf32", "f32", "f64_matrix".
   bool matrix_units = false;  // Tensor cores.
   double achievable = 0;      // Share of it that the best kernels reach.
@@ -85,7 +85,7 @@ Roofline ComputeRoofline(const OpLoad& load, const DeviceFacts& device);
 
 // The physical side of one row of op_time, for the rules of findings.
 struct OpPhysics {
-  const InstructionFacts* facts = nullptr;  // Null: HLO not known.
+  const InstructionFacts* facts = nullptr;  // Null: unknown HLO.
   const DeviceFacts* device = nullptr;      // Where it ran first; never null.
   Roofline roofline;
   int64_t launches = 0;      // Activities; a library call may need several per occurrence.
@@ -98,12 +98,10 @@ class LaunchOccupancies;
 
 // Fills the roofline columns of `rows` and returns their physics, parallel to them. `stats` gets
 // the ops without a roofline, by time. The result points into the arguments.
-std::vector<OpPhysics> JudgeOps(const model::RunTables& run,
-                                const model::AttributionTables& attribution, const RunFacts& facts,
-                                const std::vector<DeviceFacts>& devices,
-                                const LaunchOccupancies& occupancies,
-                                std::vector<model::OpTimeRow>& rows,
-                                std::vector<model::RunStat>& stats);
+std::vector<OpPhysics> ComputeOpPhysics(
+    const model::RunTables& run, const model::AttributionTables& attribution, const RunFacts& facts,
+    const std::vector<DeviceFacts>& devices, const LaunchOccupancies& occupancies,
+    std::vector<model::OpTimeRow>& rows, std::vector<model::RunStat>& stats);
 
 }  // namespace xlatrace::analysis
 

@@ -27,7 +27,7 @@ using model::kNoIndex;
 using model::Phase;
 using model::ShareRow;
 
-// A stretch of rows of one module.
+// Successive rows of one module.
 struct RowSpan {
   size_t begin = 0;
   size_t end = 0;
@@ -86,8 +86,8 @@ class ModuleRows {
     return at == by_name_.end() ? kNoIndex : at->second;
   }
 
-  // The label that most of the body's instructions with this op_name (and opcode, where some have
-  // it) carry; where the body has none, the instruction's own.
+  // Sets the label that most of the body's instructions with this op_name carry (and with this
+  // opcode, if some have it). Without such instructions: the instruction's own label.
   void LabelShare(uint32_t node, ShareRow& share) const {
     std::map<std::pair<Phase, uint32_t>, int> votes;
     AddVotes(node, share, 0, votes);
@@ -107,7 +107,7 @@ class ModuleRows {
   void AddVotes(uint32_t node, const ShareRow& share, int depth,
                 std::map<std::pair<Phase, uint32_t>, int>& votes) const {
     // An instruction with the same opcode weighs more than all that only share the name.
-    constexpr int kSameOpcode = 1000;
+    constexpr int kSameOpcodeWeight = 1000;
     for (const uint32_t called : module_.CalledComputations(module_.instructions[node])) {
       if (called >= module_.computations.size() || depth > 3) continue;
       const model::Computation& body = module_.computations[called];
@@ -119,7 +119,8 @@ class ModuleRows {
           continue;
         }
         const ModuleLabels::Label& label = labels_.instructions[inner];
-        votes[{label.phase, label.layer}] += instruction.opcode == share.opcode ? kSameOpcode : 1;
+        votes[{label.phase, label.layer}] +=
+            instruction.opcode == share.opcode ? kSameOpcodeWeight : 1;
       }
     }
   }
@@ -130,8 +131,8 @@ class ModuleRows {
   std::unordered_map<std::string_view, uint32_t> by_name_;
 };
 
-// Programs beside each other are as main as one alone would be, and another compilation of a main
-// module's function computes the same, however little of it ran.
+// Programs that run in parallel all count as main programs. Another compilation of a main module's
+// function also does, even if little of it ran, because it computes the same.
 model::ModuleRole RoleForPhases(const AttributionTables& attribution, size_t module) {
   const model::ModuleFacts& facts = attribution.modules[module];
   if (facts.beside_others) return model::ModuleRole::kMain;
@@ -199,8 +200,8 @@ void LabelByNames(AttributionTables& attribution, RowSpan span, std::string_view
   }
 }
 
-// Rows of a module without HLO lie in the order in which they first ran. What has no op_name (a
-// copy, something XLA made) has the phase of what ran before and behind it, where that is one.
+// Rows of a module without HLO are in the order of their first run. A row without op_name (a copy,
+// or an op that XLA made) gets the phase of the rows before and after it, if these agree.
 void LabelByOrder(AttributionTables& attribution, RowSpan span) {
   size_t before = span.end;  // The last row with a name.
   for (size_t row = span.begin; row < span.end; ++row) {
@@ -259,7 +260,7 @@ std::vector<model::RunStat> LabelRun(const model::RunTables& run, AttributionTab
       const ModuleLabels labels = LabelModule(module, role);
       ModuleRows(module, labels, attribution).Label(span);
     } else {
-      // A module of which there is no HLO was counted by who found that out.
+      // A module without HLO was counted when this was detected.
       const bool annotated = known && run.modules[static_cast<size_t>(module_id) - 1].source ==
                                           model::ModuleSource::kAnnotation;
       unreadable += annotated ? 0 : 1;

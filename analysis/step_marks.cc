@@ -12,9 +12,9 @@ namespace {
 
 using model::StepMark;
 
-// By more than what rounding and the time between two calls make.
+// True if marks overlap by more than rounding and the time between two calls explain.
 bool Overlap(const std::vector<StepMark>& marks) {
-  const StepMark* last = nullptr;  // Of those before, the one that ends last.
+  const StepMark* last = nullptr;  // The earlier mark that ends last.
   for (const StepMark& mark : marks) {
     if (last != nullptr) {
       const int64_t shorter = std::min(mark.end_ns - mark.start_ns, last->end_ns - last->start_ns);
@@ -25,8 +25,8 @@ bool Overlap(const std::vector<StepMark>& marks) {
   return false;
 }
 
-// Several threads tell of the same steps, one a little behind the other: a mark that begins within
-// a step's length of the end of one with its number is that one again.
+// Removes marks of further threads, which mark the same steps a little later. Such a mark has the
+// number of an earlier one, and begins at most one step length after the end of that one.
 void KeepFirstThread(std::vector<StepMark>& marks) {
   std::unordered_map<int64_t, int64_t> until_ns;  // By number.
   std::erase_if(marks, [&](const StepMark& mark) {
@@ -37,8 +37,8 @@ void KeepFirstThread(std::vector<StepMark>& marks) {
   });
 }
 
-// Of marks one after the other; says how often a number came again. Neighbours of one number are
-// one step (gradient accumulation).
+// Makes numbers of successive marks unique. Returns how often a number occurred again. Neighbours
+// with one number are one step (gradient accumulation).
 int64_t CountOn(std::vector<StepMark>& marks) {
   std::unordered_set<int64_t> seen;
   std::vector<int64_t> numbers;
@@ -53,7 +53,7 @@ int64_t CountOn(std::vector<StepMark>& marks) {
     most = std::max(most, numbers.back());
   }
   for (size_t k = 0; k < marks.size() && again > 0; ++k) {
-    // Beyond the range of a step's number there is no other way than the order alone.
+    // Numbers beyond the range of a step number are replaced by the order.
     marks[k].number = most <= INT32_MAX ? numbers[k] : static_cast<int64_t>(k);
   }
   return again;

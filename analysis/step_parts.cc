@@ -13,8 +13,8 @@ namespace {
 using model::Phase;
 using model::StepPart;
 
-// Parts of a nanosecond that amounts are kept in; steps of 2.5 hours and more, which would leave
-// int64, are counted in whole nanoseconds.
+// Unit of amounts, in parts of a nanosecond. Steps of at least 2.5 hours would overflow int64, so
+// they are counted in whole nanoseconds.
 int64_t ScaleFor(const std::vector<model::StepRow>& steps) {
   for (const model::StepRow& step : steps) {
     if (step.end_ns - step.start_ns > 9'000'000'000'000) return 1;

@@ -21,7 +21,7 @@ inline constexpr size_t kStepPartCount = 10;
 
 // Collects the segments of one device, in order.
 //
-// An instant at which computations run belongs to them alone; Computations in parallel share it
+// An instant at which computations run belongs to them alone. Computations in parallel share it
 // equally. Each divides its part over phases by the shares of its instruction. Else it is an
 // exposed collective, else an exposed copy, else idle. Amounts are kept in millionths of a
 // nanosecond and rounded once per step (largest remainder), so the parts sum to the step's duration

@@ -46,8 +46,8 @@ void AddRows(const ProcessSteps& found, Id process_id, std::vector<StepRow>& row
   }
 }
 
-// In place of the start of an execution: each of its activities counts alone.
-constexpr int64_t kByActivity = INT64_MIN + 1;
+// Replaces the start of an execution if each of its activities counts alone.
+constexpr int64_t kByActivityStartCode = INT64_MIN + 1;
 
 // True if a whole step lies inside the execution, such as an iteration of a loop in the program.
 bool HoldsSteps(const model::Execution& execution, const std::vector<StepSpan>& spans) {
@@ -71,9 +71,9 @@ void SetStepOf(const model::RunTables& run, const model::AttributionTables& attr
       int64_t& first = starts_ns[execution - 1];
       if (first == INT64_MIN) {
         const bool holds_steps = HoldsSteps(attribution.executions[execution - 1], spans);
-        first = holds_steps ? kByActivity : start;
+        first = holds_steps ? kByActivityStartCode : start;
       }
-      if (first != kByActivity) start = first;
+      if (first != kByActivityStartCode) start = first;
     }
     while (at > 0 && spans[at].start_ns > start) --at;
     while (at + 1 < spans.size() && spans[at + 1].start_ns <= start) ++at;

@@ -34,7 +34,7 @@ struct StepSources {
   const std::vector<std::vector<uint32_t>>& by_device;  // ActivitiesByDevice.
   const std::vector<Intervals>& compiles;               // When each process compiled.
   const std::vector<model::NamedCompile>& named_compiles;
-  const HostCallOf& call_of;  // May be empty: launches are not known, or clocks do not fit.
+  const HostCallOf& call_of;  // May be empty: launches are unknown, or clocks are not aligned.
 };
 
 // Instructions must have their phases.

@@ -14,7 +14,7 @@ using model::InstructionRow;
 using model::Phase;
 using model::ShareRow;
 
-constexpr int64_t kWhole = 1'000'000;
+constexpr int64_t kWholeSharePpm = 1'000'000;
 
 using ScopeKey = std::tuple<std::string_view, std::string_view, Phase, std::string_view,
                             std::optional<int64_t>, uint32_t>;
@@ -72,7 +72,7 @@ TimeSplit::TimeSplit(const model::AttributionTables& attribution) {
     }
     if (share == first_share) {
       const InstructionRow& row = attribution.instructions[i];
-      pieces_.push_back({numbers.Of(row), row.phase, kWhole});
+      pieces_.push_back({numbers.Of(row), row.phase, kWholeSharePpm});
     }
   }
   first_piece_.push_back(static_cast<uint32_t>(pieces_.size()));
@@ -91,14 +91,15 @@ TimeSplit::TimeSplit(const model::AttributionTables& attribution) {
   for (size_t phase = 0; phase < kPhaseCount; ++phase) {
     InstructionRow nothing_known;
     nothing_known.phase = static_cast<Phase>(phase);
-    unattributed_[phase] = {static_cast<uint32_t>(scopes_.size()), nothing_known.phase, kWhole};
+    unattributed_[phase] = {static_cast<uint32_t>(scopes_.size()), nothing_known.phase,
+                            kWholeSharePpm};
     model::ScopeTimeRow scope;
     scope.phase = nothing_known.phase;
     scopes_.push_back(std::move(scope));
   }
 }
 
-// Parts of parts: what an instruction has of the label, times what a scope has of the instruction.
+// Parts of parts: an instruction's share of the label, times a scope's share of the instruction.
 void TimeSplit::AddSharedLabels(const model::AttributionTables& attribution) {
   const std::vector<model::LabelShareRow>& shares = attribution.label_shares;
   for (size_t from = 0; from < shares.size();) {
@@ -113,7 +114,7 @@ void TimeSplit::AddSharedLabels(const model::AttributionTables& attribution) {
       }
     }
     std::vector<int64_t> ppm(parts.size());
-    Apportion(kWhole, weights, ppm);
+    Apportion(kWholeSharePpm, weights, ppm);
     const auto begin = static_cast<uint32_t>(pieces_.size());
     for (size_t k = 0; k < parts.size(); ++k) {
       if (ppm[k] > 0) pieces_.push_back({parts[k].scope, parts[k].phase, ppm[k]});

@@ -50,11 +50,12 @@ class TimeSplit {
       add(pieces[0], self_ns);
       return;
     }
-    std::array<int64_t, kFew> few;
+    std::array<int64_t, kMaxStackPieces> few;
     std::vector<int64_t> many;
-    if (pieces.size() > kFew) many.resize(pieces.size());
-    const std::span<int64_t> parts =
-        pieces.size() > kFew ? std::span<int64_t>(many) : std::span(few).first(pieces.size());
+    if (pieces.size() > kMaxStackPieces) many.resize(pieces.size());
+    const std::span<int64_t> parts = pieces.size() > kMaxStackPieces
+                                         ? std::span<int64_t>(many)
+                                         : std::span(few).first(pieces.size());
     const std::ptrdiff_t first = pieces.data() - pieces_.data();
     Apportion(self_ns, std::span(weights_).subspan(static_cast<size_t>(first), pieces.size()),
               parts);
@@ -65,7 +66,7 @@ class TimeSplit {
   const std::vector<model::ScopeTimeRow>& scopes() const { return scopes_; }
 
  private:
-  static constexpr size_t kFew = 32;
+  static constexpr size_t kMaxStackPieces = 32;
 
   void AddSharedLabels(const model::AttributionTables& attribution);
 

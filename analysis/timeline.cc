@@ -20,10 +20,10 @@ bool IsCollectiveKernel(std::string_view symbol) {
          symbol.find("cross_device_reduce") != symbol.npos;
 }
 
-// AMD's runtime copies and fills by kernels of its own.
+// AMD's runtime copies and fills with its own kernels.
 bool IsRuntimeCopy(std::string_view symbol) { return symbol.starts_with("__amd_rocclr_"); }
 
-// Of an activity whose instruction says nothing: neither a collective nor a copy.
+// Class of an activity whose instruction is neither a collective nor a copy.
 ActivityClass ClassOf(const model::LaunchConfig& config) {
   if (config.kind == ActivityKind::kMemcpy || config.kind == ActivityKind::kMemset) {
     return ActivityClass::kCopy;
@@ -42,7 +42,7 @@ std::vector<ActivityClass> ClassifyActivities(const model::RunTables& run,
                                               const model::AttributionTables& attribution) {
   const model::ActivityColumns& activities = run.activities;
   std::vector<ActivityClass> classes(activities.size());
-  // Names are looked at once per configuration, not once per launch.
+  // Names are classified once per configuration, not once per launch.
   std::vector<ActivityClass> of_config;
   of_config.reserve(run.configs.size());
   for (const model::LaunchConfig& config : run.configs) of_config.push_back(ClassOf(config));

@@ -36,7 +36,7 @@ std::vector<ActivityClass> ClassifyActivities(const model::RunTables& run,
 // Element k belongs to device_id k + 1.
 std::vector<std::vector<uint32_t>> ActivitiesByDevice(const model::RunTables& run);
 
-// A stretch of time during which the same activities own their lanes; `owners` is never empty.
+// A time range in which the same activities own their lanes; `owners` is never empty.
 struct Segment {
   int64_t start_ns = 0;
   int64_t end_ns = 0;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
-// Behind the key and its colon; empty when there is no such key.
+// The text after the key and its colon; empty if there is no such key.
 std::string_view ValueOf(std::string_view json, std::string_view key) {
   const std::string quoted = '"' + std::string(key) + '"';
   size_t at = json.find(quoted);

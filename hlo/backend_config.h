@@ -17,14 +17,14 @@
 
 namespace xlatrace::hlo {
 
-// The list of numbers of the first key of that name; nothing when there is no such key.
+// The list of numbers of the first key with this name; empty if there is no such key.
 std::optional<std::vector<int64_t>> JsonNumbers(std::string_view json, std::string_view key);
 
-// A number after `key` in a cost_estimate_json, whatever way its quotes are escaped.
+// A number after `key` in a cost_estimate_json, with any escaping of its quotes.
 std::optional<int64_t> CostEstimate(std::string_view config, std::string_view key);
 
-// How often the body of a while loop runs, where XLA found out: known_trip_count in its
-// backend_config. Nothing for other instructions.
+// How often the body of a while loop runs, if XLA determined it: known_trip_count in its
+// backend_config. Empty for other instructions.
 std::optional<int64_t> TripCount(const model::HloModule& module,
                                  const model::Instruction& instruction);
 

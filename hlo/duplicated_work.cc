@@ -97,7 +97,7 @@ class Numbering {
     return value;
   }
 
-  // A proto is read without the bounds: then each slice is a value of its own.
+  // A proto is read without the bounds. Then each slice counts as a different value.
   uint64_t BoundsOf(uint32_t index) const {
     constexpr std::string_view kBounds = "slice={";
     const std::string_view attributes = module_.instructions[index].attributes;

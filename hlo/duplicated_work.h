@@ -6,7 +6,7 @@
 // Two instructions inside fusions compute the same if their op_names, opcodes, shapes, constants
 // and operands are the same. Operands are followed out of the fusions. The first kernel in the
 // order of the module does the work; in all later ones it is duplicated. Only kernels of one
-// computation are compared: what a loop's body does, it does in each iteration.
+// computation are compared, because a loop's body repeats its work in each iteration.
 //
 // Thread-safety: pure function. Linear in instructions and operands.
 

@@ -74,7 +74,7 @@ Status CheckCalls(const HloModule& module) {
   struct Open {
     uint32_t computation;
     uint32_t instruction;  // Next one to look at.
-    uint32_t call;         // Next call of that one.
+    uint32_t call;         // Next callee of the instruction.
   };
   std::vector<uint8_t> state(module.computations.size(), kNew);
   std::vector<Open> stack;

@@ -11,7 +11,7 @@
 namespace xlatrace::hlo {
 namespace {
 
-constexpr size_t kMostOperands = 6;
+constexpr size_t kMaxShownOperands = 6;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::string ShortText(const model::HloModule& module, const model::Instruction& 
   }
   const auto operands = module.Operands(instruction);
   for (size_t k = 0; k < operands.size(); ++k) {
-    if (k == kMostOperands) {
+    if (k == kMaxShownOperands) {
       text += fmt::format(", and {} more", operands.size() - k);
       break;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One instruction on one line, short, for people: what HLO text shows without layouts, attributes
+// One instruction on one line, in short form: HLO text without layouts, attributes
 // and metadata.
 //
 // Thread-safety: pure.
@@ -16,10 +16,10 @@
 
 namespace xlatrace::hlo {
 
-// "ROOT add.3 = f32[8] add(p.0, p.1)"; of a fusion also its kind, of others what they call.
+// "ROOT add.3 = f32[8] add(p.0, p.1)"; with the kind of a fusion, and the callees of other opcodes.
 std::string ShortText(const model::HloModule& module, const model::Instruction& instruction);
 
-// Line of the text the module was read from, from 1; nothing when that was no text.
+// Line of the text that the module was read from, from 1; empty for other sources.
 std::optional<int64_t> LineOf(const model::HloModule& module,
                               const model::Instruction& instruction);
 

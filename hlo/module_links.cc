@@ -8,17 +8,17 @@
 namespace xlatrace::hlo {
 namespace {
 
-constexpr int64_t kLeastBytes = 64;
-// Beyond it a shape is so common that it tells nothing more; keeps thousands of modules fast.
-constexpr size_t kMostProducers = 64;
-constexpr size_t kMostCandidates = 256;
+constexpr int64_t kMinArrayBytes = 64;
+// A more common shape is no evidence. The limits keep thousands of modules fast.
+constexpr size_t kMaxProducers = 64;
+constexpr size_t kMaxCandidates = 256;
 
 using Counts = std::unordered_map<std::string_view, int64_t>;
 
 Counts CountShapes(const std::vector<ModuleValue>& values) {
   Counts counts;
   for (const ModuleValue& value : values) {
-    if (value.bytes >= kLeastBytes) ++counts[value.shape];
+    if (value.bytes >= kMinArrayBytes) ++counts[value.shape];
   }
   return counts;
 }
@@ -64,7 +64,7 @@ std::vector<ModuleLink> InferLinks(std::span<const ModuleSummary* const> modules
     std::unordered_map<std::string_view, int64_t> sizes;
     ModuleLink base{.consumer = consumer};
     for (const ModuleValue& parameter : modules[consumer]->parameters) {
-      if (parameter.bytes < kLeastBytes) continue;
+      if (parameter.bytes < kMinArrayBytes) continue;
       sizes[parameter.shape] = parameter.bytes;
       ++base.parameters;
       base.parameter_bytes += parameter.bytes;
@@ -77,15 +77,15 @@ std::vector<ModuleLink> InferLinks(std::span<const ModuleSummary* const> modules
       for (auto maker = it->second.rbegin(); maker != it->second.rend(); ++maker) {
         if (*maker > consumer) continue;
         candidates.push_back(*maker);
-        if (++taken == kMostProducers) break;
+        if (++taken == kMaxProducers) break;
       }
     }
     std::sort(candidates.begin(), candidates.end());
     candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
-    if (candidates.size() > kMostCandidates) {  // The nearest ones.
-      candidates.erase(candidates.begin(), candidates.end() - kMostCandidates);
+    if (candidates.size() > kMaxCandidates) {  // The nearest ones.
+      candidates.erase(candidates.begin(), candidates.end() - kMaxCandidates);
     }
-    // The module itself is no producer of its first input: it is left out of the competition.
+    // A module cannot produce its own first input, so it is excluded here.
     const bool feeds_itself = !candidates.empty() && candidates.back() == consumer;
     if (feeds_itself) {
       Counts own = wanted;
@@ -101,7 +101,7 @@ std::vector<ModuleLink> InferLinks(std::span<const ModuleSummary* const> modules
       Offer best;
       for (const size_t candidate : candidates) {
         const Offer offer = Supply(candidate, results[candidate], sizes, wanted, false);
-        // Of equals the latest: the nearer one in the program.
+        // Among equals the latest, which is nearer in the program.
         if (offer.bytes > 0 && offer.bytes >= best.bytes) best = offer;
       }
       if (best.bytes == 0) break;

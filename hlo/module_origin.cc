@@ -18,7 +18,7 @@ std::string_view WithoutId(std::string_view name) {
                                                                           : name;
 }
 
-// "step_853__XlaMustCompile_..." -> "step"; the whole when it is not of that form.
+// "step_853__XlaMustCompile_..." -> "step"; other names unchanged.
 std::string_view TfFunction(std::string_view name) {
   const size_t end = name.find("__Xla");
   std::string_view function = name.substr(0, end);

@@ -31,9 +31,9 @@ bool IsNamedAfter(std::string_view module, std::string_view function) {
   return before == 0 || module[before - 1] == '_';
 }
 
-// The stack of each instruction is walked outwards; the frame of the traced function is the one
-// the module is named after, else the outermost one that all instructions share is of no help (it
-// is the call), so the file with the most instructions counts.
+// Walks the stack of each instruction outwards. The frame of the traced function has the name of
+// the module. If there is none, the outermost shared frame would be the call, which is not useful.
+// Then the file with the most instructions counts.
 ModuleSource SourceOf(const HloModule& module) {
   struct Lines {
     int64_t count = 0;
@@ -120,7 +120,7 @@ void AddResults(const Instruction& root, ModuleSummary& summary) {
   }
 }
 
-// XLA's plain model knows no custom calls, and on GPUs these are the matrix products: the GPU model
+// XLA's plain model has no custom calls, which are the matrix products on GPUs. The GPU model
 // counts the same operations for them.
 void AddCost(const HloModule& module, const std::vector<bool>& inlined, ModuleSummary& summary) {
   const Cost total = CostModel(module).Total();
@@ -187,13 +187,13 @@ bool IsOperation(std::string_view opcode) {
 
 namespace {
 
-// Without blanks, of which protos and old texts have others; a few dozen letters.
+// Without blanks, because protos and old texts differ in blanks; a few dozen letters.
 std::string ValueText(std::string_view literal) {
-  constexpr size_t kMost = 80;
+  constexpr size_t kMaxTextBytes = 80;
   std::string text;
   for (const char c : literal) {
     if (c == ' ' || c == '\n' || c == '\t' || c == '\r') continue;
-    if (text.size() >= kMost) break;
+    if (text.size() >= kMaxTextBytes) break;
     text += c;
     if (c == ',') text += ' ';
   }
@@ -227,10 +227,10 @@ ModuleSummary Summarize(const HloModule& module) {
       summary.constant_bytes = AddSaturated(summary.constant_bytes, bytes);
       if (ElementCount(instruction.shape) > 1) summary.constants.push_back(ValueOf(instruction));
     }
-    constexpr size_t kMostScalars = 256;
-    constexpr int64_t kMostElements = 10;  // More are left out of text.
-    if (instruction.opcode == "constant" && summary.scalars.size() < kMostScalars &&
-        ElementCount(instruction.shape) <= kMostElements) {
+    constexpr size_t kMaxScalars = 256;
+    constexpr int64_t kMaxElements = 10;  // More are left out of text.
+    if (instruction.opcode == "constant" && summary.scalars.size() < kMaxScalars &&
+        ElementCount(instruction.shape) <= kMaxElements) {
       summary.scalars.push_back(
           {std::string(instruction.name), ValueText(module.LiteralOf(instruction))});
     }

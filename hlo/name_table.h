@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Name -> index, for the names of a text that is being read: a flat hash table that holds no names,
-// only where they are, and is emptied in no time.
+// Maps names to indices while a text is read. A flat hash table that stores positions instead of
+// names, and is cleared in constant time.
 
 #ifndef XLATRACE_HLO_NAME_TABLE_H_
 #define XLATRACE_HLO_NAME_TABLE_H_
@@ -17,7 +17,7 @@
 
 namespace xlatrace::hlo {
 
-// `NameOf` tells the name of an index that was inserted.
+// `NameOf` returns the name of an inserted index.
 class NameTable {
  public:
   void Clear() {
@@ -25,7 +25,7 @@ class NameTable {
     count_ = 0;
   }
 
-  // False when the table already has the name.
+  // False if the table already has the name.
   template <typename NameOf>
   bool Insert(std::string_view name, uint32_t index, NameOf name_of) {
     if (2 * (count_ + 1) > slots_.size()) Grow();
@@ -37,7 +37,7 @@ class NameTable {
     return true;
   }
 
-  // model::kNoIndex when unknown.
+  // model::kNoIndex if unknown.
   template <typename NameOf>
   uint32_t Find(std::string_view name, NameOf name_of) const {
     if (slots_.empty()) return model::kNoIndex;
@@ -47,7 +47,7 @@ class NameTable {
 
  private:
   struct Slot {
-    uint32_t epoch = 0;  // The slot is empty unless it is the table's.
+    uint32_t epoch = 0;  // The slot is empty unless this equals the table's epoch.
     uint32_t hash = 0;
     uint32_t index = 0;
   };

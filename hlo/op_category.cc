@@ -51,11 +51,11 @@ struct Census {
 
   bool Any(OpKind kind) const { return kinds[static_cast<size_t>(kind)] > 0; }
 
-  // Bodies that call one body twice, four levels deep, pass any number: none is told from another
-  // beyond two.
+  // Limit of the counts: bodies that call one body twice, in many levels, would exceed any number.
+  // No result depends on counts above two.
   void Add(const Census& other) {
-    static constexpr uint32_t kMost = 1'000'000;
-    const auto add = [](uint32_t& to, uint32_t from) { to = std::min(kMost, to + from); };
+    static constexpr uint32_t kMaxCount = 1'000'000;
+    const auto add = [](uint32_t& to, uint32_t from) { to = std::min(kMaxCount, to + from); };
     for (size_t k = 0; k < kinds.size(); ++k) add(kinds[k], other.kinds[k]);
     add(dots, other.dots);
     add(exponentials, other.exponentials);
@@ -152,7 +152,7 @@ void OpKinds::Reader::Count(const model::Computation& computation, int depth, Ce
 
 namespace {
 
-// The hero of what a fusion holds: the work that decides how it is emitted and how long it takes.
+// The hero of a fusion: the work that decides how the fusion is emitted and how long it takes.
 OpKind HeroOf(const Census& census) {
   // Two matrix products with a softmax between them.
   if (census.dots >= 2 && census.exponentials > 0 && census.Any(OpKind::kReduction)) {

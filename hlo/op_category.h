@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What kind of work an instruction does, in our closed vocabulary and in XProf's.
+// Kind of work of an instruction, in our closed vocabulary and in XProf's.
 //
-// Fusions are judged by their hero: the heaviest kind of work inside (dot before convolution before
-// reduction before scatter/gather before transpose before elementwise). Custom calls are judged by
-// their target, Triton and cuDNN fusions by the kind in their backend_config.
+// A fusion has the kind of its hero: the heaviest kind of work inside (dot before convolution
+// before reduction before scatter/gather before transpose before elementwise). Custom calls have
+// the kind of their target, Triton and cuDNN fusions the kind in their backend_config.
 //
 // Sources: xla/service/gpu/cublas_cudnn.h (targets), xprof's hlo categories
 // (tensorflow/core/profiler: HloInstruction::ToCategory in xla/hlo/ir/hlo_instruction.cc).
@@ -28,8 +28,8 @@ model::OpKind KindOf(const model::HloModule& module, const model::Instruction& i
 // "data formatting". Never empty.
 std::string CategoryOf(const model::HloModule& module, const model::Instruction& instruction);
 
-// The same for many instructions of a module, which outlives it: a computation that several fusions
-// call is read once.
+// The same for many instructions of a module, which must outlive it. A computation that several
+// fusions call is read once.
 class OpKinds {
  public:
   explicit OpKinds(const model::HloModule& module);

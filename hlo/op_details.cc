@@ -42,7 +42,7 @@ Slice Keep(HloModule& module, const std::vector<int64_t>& numbers) {
 // {size=3x3 stride=2x2 pad=0_1x1_2 lhs_dilate=1x1 rhs_dilate=1x1 rhs_reversal=1x1}
 std::vector<int64_t> WindowNumbers(std::string_view value) {
   enum Place : size_t { kSize, kStride, kLow, kHigh, kWindowDilation, kBaseDilation, kReversal };
-  constexpr size_t kFields = 7;
+  constexpr size_t kFieldsPerDimCount = 7;
   std::vector<int64_t> out;
   size_t dims = 0;
   while (!value.empty()) {
@@ -56,13 +56,13 @@ std::vector<int64_t> WindowNumbers(std::string_view value) {
     const size_t per_dim = key == "pad" ? 2 : 1;
     const size_t given = numbers.size() / per_dim;
     if (given > kMaxSpatialDims) return {};
-    if (dims == 0) {  // Whatever comes first tells the rank.
+    if (dims == 0) {  // The first key decides the rank.
       dims = given;
       for (size_t d = 0; d < dims; ++d) out.insert(out.end(), {1, 1, 0, 0, 1, 1, 0});
     }
     if (given != dims) return {};
     for (size_t d = 0; d < dims; ++d) {
-      int64_t* const dim = &out[d * kFields];
+      int64_t* const dim = &out[d * kFieldsPerDimCount];
       if (key == "size") dim[kSize] = numbers[d];
       if (key == "stride") dim[kStride] = numbers[d];
       if (key == "pad") {

@@ -12,7 +12,7 @@
 
 namespace xlatrace::hlo {
 
-// What an instruction of this opcode does to its data.
+// Work of an opcode on its data.
 enum class OpWork : uint8_t {
   kNone,            // No work at run time: parameter, constant, tuple, bitcast, after-all.
   kElementwise,     // One cheap operation per result element.

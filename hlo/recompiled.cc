@@ -27,7 +27,7 @@ void AddVarying(const std::vector<const ModuleSummary*>& programs, Count count, 
   for (size_t i = 0; i < count(first); ++i) {
     Recompiled::Varying varying;
     for (const ModuleSummary* program : programs) {
-      if (count(*program) != count(first)) return;  // Which is which is not known.
+      if (count(*program) != count(first)) return;  // The parameters cannot be matched.
       const std::string text = value(*program, i);
       if (std::find(varying.values.begin(), varying.values.end(), text) == varying.values.end()) {
         varying.values.push_back(text);
@@ -87,7 +87,7 @@ std::string Recompiled::Sentence() const {
 
 std::string Recompiled::Difference(size_t most_values) const {
   if (varying.empty()) return {};
-  // What varies most tells most.
+  // The parameter with most values is the best evidence.
   const auto most = std::max_element(
       varying.begin(), varying.end(),
       [](const Varying& a, const Varying& b) { return a.values.size() < b.values.size(); });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Functions that were compiled more than once, and in what their programs differ: an argument's
-// shape, a constant that was baked in, or nothing at all.
+// Functions that were compiled more than once, and the difference of their programs: an argument's
+// shape, a baked-in constant, or nothing.
 //
-// Gets summaries of modules, by function; says what people can act on: pad or bucket what varies,
-// pass as an argument what is a constant, keep the compiled function instead of making it again.
+// Input: summaries of modules, by function. The result allows three actions: pad or bucket the
+// varying shape, pass the constant as an argument, or keep the compiled function.
 //
 // Thread-safety: pure.
 
@@ -21,32 +21,32 @@
 
 namespace xlatrace::hlo {
 
-// Of a program with its constants of up to ten elements, which the content hash leaves out (text
-// elides larger ones).
+// Hash of a program with its constants of up to ten elements. The content hash excludes these,
+// because text elides larger ones.
 uint64_t ProgramHash(const ModuleSummary& summary);
 
 struct CompiledModule {
-  // What counts as one function: of one process, say.
+  // Functions count as one within this group, for example a process.
   std::string group;
   std::string function;
   const ModuleSummary* summary = nullptr;  // Null: not counted.
 };
 
 struct Recompiled {
-  // Something that is not the same in all programs of the function.
+  // A parameter or constant that differs between programs of the function.
   struct Varying {
     std::string what;                 // "parameter 0 (x)", "constant.3"
     std::vector<std::string> values;  // Distinct ones, in the order of the modules.
   };
   std::string function;
-  std::vector<size_t> modules;  // Into what was given, ascending.
-  size_t programs = 0;          // Of different content.
+  std::vector<size_t> modules;  // Indices into the input, ascending.
+  size_t programs = 0;          // Programs of different content.
   size_t shapes = 0;            // Different shapes of all parameters together.
   std::vector<Varying> varying;
 
   // "jit_f was compiled 38 times, for 12 shapes"
   std::string Sentence() const;
-  // "parameter 0 (x) is f32[8,128], f32[16,128] and 10 more"; empty when nothing that is known.
+  // "parameter 0 (x) is f32[8,128], f32[16,128] and 10 more"; empty if no difference is known.
   std::string Difference(size_t most_values) const;
 };
 

@@ -26,7 +26,7 @@ class Resharding {
   explicit Resharding(const model::HloModule& module);
 
   // Stack frame (1-based) of the constraint that made this collective necessary. 0: the instruction
-  // is no such collective, or its cause is not known.
+  // is no such collective, or its cause is unknown.
   uint32_t ConstraintOf(uint32_t instruction) const;
 
  private:

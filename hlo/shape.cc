@@ -82,7 +82,7 @@ class LeafScanner {
       if (!items || depth != 1 || text_.substr(at_ + 1, 1) != "(") continue;
       if ((c == 'S' || c == 'E') && at_ + 2 < text_.size() && IsDigit(text_[at_ + 2])) {
         at_ += 2;
-        ++depth;  // Of the '(' that was stepped over.
+        ++depth;  // For the '(' that was skipped.
         const int64_t value = Number();
         if (c == 'S') leaf.memory_space = value;
         if (c == 'E' && value > 0 && value <= 1024) leaf.element_bits = static_cast<int32_t>(value);

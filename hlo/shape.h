@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a printed shape says: element type, dimensions, bytes, leaves of a tuple.
+// Parses a printed shape: element type, dimensions, bytes, leaves of a tuple.
 //
-// Gets shape text as HloModule holds it ("f32[8,16]{1,0}", "(bf16[4], token[])"); never fails:
+// Input: shape text as HloModule stores it ("f32[8,16]{1,0}", "(bf16[4], token[])"). Never fails:
 // damaged text gives an empty shape. Thread-safety: pure.
 
 #ifndef XLATRACE_HLO_SHAPE_H_
@@ -14,14 +14,14 @@
 
 namespace xlatrace::hlo {
 
-// Memory space, and colour of a buffer, of what is offloaded to the host: Layout::kHostMemorySpace
-// in xla/layout.h.
-inline constexpr int64_t kHostMemorySpace = 5;
+// Memory space, and colour of a buffer, of arrays that are offloaded to the host:
+// Layout::kHostMemorySpace in xla/layout.h.
+inline constexpr int64_t kHostMemorySpaceNumber = 5;
 
 // One array (or token, opaque) of a shape. A tuple is its leaves.
 struct ArrayShape {
   std::string_view type;      // "f32"; empty when the text is damaged.
-  std::vector<int64_t> dims;  // Bounds where dynamic; unbounded ("?") as 1.
+  std::vector<int64_t> dims;  // Bounds if dynamic; unbounded ("?") as 1.
   std::vector<int64_t> minor_to_major;
   int64_t memory_space = 0;  // S(n) of the layout.
   int32_t element_bits = 0;  // E(n) of the layout, else the type's; 0 for token and opaque.
@@ -45,12 +45,12 @@ int64_t ByteSize(std::string_view shape);
 // Bits of one element of "f32", "s4", "bf16", "c64"; 0 for token, opaque and unknown types.
 int32_t BitsOf(std::string_view type);
 
-// The text of element `index` of a tuple shape; empty when it is none or too short.
+// The text of element `index` of a tuple shape; empty if the shape is no tuple or too short.
 std::string_view TupleElement(std::string_view shape, int64_t index);
 
-// The shape of what an instruction computes. Tuples of a -start hold more: of copy-start the copy,
-// its source and a context; of all-gather-start and collective-permute-start operands and results
-// (XLA, shape_inference.cc). The whole shape of every other one.
+// Shape of an instruction's result. Tuples of a -start contain more: copy-start has the copy, its
+// source and a context, and all-gather-start and collective-permute-start have operands and results
+// (XLA, shape_inference.cc). For other opcodes the whole shape.
 std::string_view ResultShape(std::string_view opcode, std::string_view shape);
 
 }  // namespace xlatrace::hlo

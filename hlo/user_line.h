@@ -17,8 +17,8 @@
 namespace xlatrace::hlo {
 
 struct SourceLineOf {
-  std::string_view file;  // Empty: not known.
-  int32_t line = 0;       // 0: not known.
+  std::string_view file;  // Empty: unknown.
+  int32_t line = 0;       // 0: unknown.
 };
 
 // `declared`: as of UserCode.

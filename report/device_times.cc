@@ -249,7 +249,7 @@ Status LoadOps(RunDb& db, const LaunchCounts& launches, RunView& view) {
   std::set<std::pair<int64_t, std::string>> to_host;
   XLATRACE_TRY(
       db.ForEach("SELECT module_id, instruction FROM instruction WHERE op_kind = 'copy'"
-                 " AND instr(shape, 'S(5)')",  // hlo::kHostMemorySpace.
+                 " AND instr(shape, 'S(5)')",  // hlo::kHostMemorySpaceNumber.
                  [&](const Statement& row) {
                    to_host.emplace(row.Int64(0), row.Text(1));
                    return true;

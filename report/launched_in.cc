@@ -39,7 +39,7 @@ Status LaunchedIn::Open(store::RunDb& db) {
   if (!labelled_.empty() && labelled_.size() == labels.rows.size()) return {};
   XLATRACE_TRY(store::ScanRangeTexts(db, [&](const store::ScannedRangeText& kind) {
     const uint32_t text = paths_.AddText(kind.text);
-    if (text == analysis::RangePaths::kNoText) return true;
+    if (text == analysis::RangePaths::kNoTextId) return true;
     range_kinds_.emplace(kind.range_kind,
                          RangeKind{ThreadOf(kind.process_id, kind.thread_id), text});
     return true;

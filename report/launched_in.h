@@ -85,7 +85,7 @@ class LaunchedIn {
     uint32_t what = 0;
   };
   struct RangeKind {
-    uint32_t thread = 0, text = analysis::RangePaths::kNoText;
+    uint32_t thread = 0, text = analysis::RangePaths::kNoTextId;
   };
 
   bool IsLabelled(int64_t label_id) {

@@ -51,7 +51,7 @@ Result<int> RunWhatIf(const WhatIfOptions& options) {
   answer.path = run;
   answer.error = replay::MeasureError(graph, input);
   answer.change = &change;
-  answer.withheld = answer.error && answer.error->milli_pct > replay::kLargestErrorMilliPct;
+  answer.withheld = answer.error && answer.error->milli_pct > replay::kMaxErrorMilliPct;
   answer.prediction = replay::Predict(graph, input, change.change, answer.error);
   const Terminal terminal = DetectTerminal();
   const WhatIfStyle style = {.width = options.width > 0 ? options.width : terminal.width,

@@ -106,7 +106,7 @@ std::string WhatIfText(const LoadedRun& loaded, const replay::Input&, const repl
     line(
         fmt::format("no prediction: replay gives the recorded steps back within {} only, above "
                     "{}% it predicts nothing",
-                    ErrorWords(answer), replay::kLargestErrorMilliPct / 1000));
+                    ErrorWords(answer), replay::kMaxErrorMilliPct / 1000));
     line(fmt::format("{} as recorded: {}", unit, ns(prediction.recorded_ns)));
     for (const std::string& assumption : graph.assumptions) line("assumed: " + assumption);
     return text;
@@ -157,7 +157,7 @@ std::string WhatIfJson(const LoadedRun& loaded, const replay::Input&, const repl
                    : Json(nullptr);
   json["withheld"] = answer.withheld
                          ? Json(fmt::format("replay error {} is above {}%", ErrorWords(answer),
-                                            replay::kLargestErrorMilliPct / 1000))
+                                            replay::kMaxErrorMilliPct / 1000))
                          : Json(nullptr);
   json["predicted_step_ns"] = answer.withheld ? Json(nullptr) : Json(prediction.predicted_ns);
   json["low_step_ns"] = answer.withheld ? Json(nullptr) : Json(prediction.low_ns);

@@ -40,17 +40,17 @@ std::pair<Id, double> LastDevice(const Collective& of) {
   return {most->first, static_cast<double>(most->second) / static_cast<double>(count)};
 }
 
-// What the device that comes last spends more time on than the others do before they wait.
+// The op on which the last device spends more time than the others do before they wait.
 struct SkewCause {
   const Op* op = nullptr;
   int64_t more_ns = 0;  // Per step.
 };
 
 SkewCause CauseOfSkew(const Context& context, const SameOps& same, const Collective& worst) {
-  constexpr size_t kMostOps = 64;  // The largest: a smaller one cannot hold up anybody for long.
+  constexpr size_t kMaxOps = 64;                   // Smaller ops cannot delay the others for long.
   std::map<int64_t, std::map<Id, int64_t>> waits;  // Step -> device -> time in the collective.
   std::map<int64_t, std::map<Id, std::vector<int64_t>>> times;  // The same, of the largest ops.
-  const size_t count = std::min(kMostOps, context.ops.size());
+  const size_t count = std::min(kMaxOps, context.ops.size());
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
     if (!context.InBasis(i)) continue;
     const Op* op = same.OpOf(i);
@@ -101,10 +101,10 @@ SkewCause CauseOfSkew(const Context& context, const SameOps& same, const Collect
   return {&context.ops[static_cast<size_t>(most - more.begin())], *most / steps};
 }
 
-// Where no device is waited for in step after step, or too few steps tell. Returns the op to blame,
-// if there is one.
-const Op* SayInTurn(const Context& context, const SameOps& same, const Collective& worst,
-                    Finding& finding) {
+// Describes skew whose late device differs from step to step, or that has too few steps. Returns
+// the op that is responsible, if there is one.
+const Op* DescribeTurns(const Context& context, const SameOps& same, const Collective& worst,
+                        Finding& finding) {
   const SkewCause cause = CauseOfSkew(context, same, worst);
   const auto [last, often] = LastDevice(worst);
   if (cause.op != nullptr) {
@@ -130,8 +130,8 @@ const Op* SayInTurn(const Context& context, const SameOps& same, const Collectiv
   return cause.op;
 }
 
-// Devices of the largest group that exchanges; 0: not told. One half of a job that was recorded
-// cannot tell whom all of it waits for.
+// Number of devices of the largest group; 0: unknown. From half of a job's recordings the device
+// that all others wait for cannot be identified.
 int64_t LargestGroup(const Context& context) {
   int64_t largest = 0;
   for (const model::CollectiveRow& row : context.analysis.collectives) {
@@ -142,7 +142,7 @@ int64_t LargestGroup(const Context& context) {
 
 }  // namespace
 
-void JudgeSkew(const Context& context, const SameOps& same,
+void CheckSkew(const Context& context, const SameOps& same,
                std::map<const Op*, Collective>& collectives, int64_t exposed, Report& report) {
   if (context.run.devices.size() < 2) {
     if (exposed > 0) {
@@ -186,9 +186,9 @@ void JudgeSkew(const Context& context, const SameOps& same,
   finding.id = "arrival_skew";
   const std::optional<DeviceLag> lag = LagOf(context);
   const Op* blamed =
-      lag ? SayLag(
+      lag ? DescribeLag(
                 context, *lag, [&](size_t activity) { return same.OpOf(activity); }, finding)
-          : SayInTurn(context, same, *worst, finding);
+          : DescribeTurns(context, same, *worst, finding);
   finding.sentence = {
       fmt::format("Devices wait for each other {}",
                   context.words.OfStep(Percent(context.ShareOfStep(ns)))),
@@ -197,7 +197,7 @@ void JudgeSkew(const Context& context, const SameOps& same,
   finding.how_to_check = "the shortest and the longest device of this collective take alike";
   finding.saves_high_ns = ns;
   finding.saves_low_ns = ns / 2;
-  // Nobody waits less than not at all; what has no counterpart may wait as well, though.
+  // The saving cannot exceed the waiting. Collectives without counterpart may contain waiting too.
   finding.bounded = paired_ns >= exposed;
   finding.sure = context.Allowed(Sure::kHigh);
   const Op& where = blamed != nullptr ? *blamed : *worst->op;

@@ -2,9 +2,9 @@
 
 // Finds the scores of attention: a product of two activations that a softmax reads.
 //
-// A weight is what the program gets as a parameter, without a batch dimension in the product. A
-// softmax is recognised by its exponential, of as many elements as the product has, behind
-// elementwise operations and reductions only. Names play no part.
+// A weight is excluded: it is a parameter of the program, without a batch dimension in the product.
+// A softmax is recognised by its exponential, which has as many elements as the product and follows
+// it through elementwise operations and reductions only. Names are not used.
 //
 // Thread-safety: pure function. Linear in the module; each product is followed a bounded way.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Time between calls of compiled programs: small ones that run between the steps, and what a script
-// does on a CPU while none runs.
+// Time between calls of compiled programs: small programs between the steps, and a script's work on
+// a CPU while no program runs.
 
 #include <algorithm>
 #include <cstdint>
@@ -24,11 +24,11 @@ using model::GapCause;
 using model::Id;
 
 constexpr double kHostShare = 0.02;
-constexpr double kMoreThanAwaking = 0.1;            // Of the step: no late waking of a thread.
-constexpr double kMostlyOutside = 0.5;              // Of the time between programs.
-constexpr int64_t kLongForADispatchNs = 1'000'000;  // A host that only calls leaves no longer gaps.
+constexpr double kMaxWakeUpShare = 0.1;   // Share of the step that late wake-ups can explain.
+constexpr double kMinOutsideShare = 0.5;  // Share of the time between programs.
+constexpr int64_t kMaxDispatchGapNs = 1'000'000;  // Calls alone leave shorter gaps.
 
-// Programs of a few small kernels, that run between steps: not a second solver, nor an evaluation.
+// Programs of a few small kernels that run between steps, unlike a second solver or an evaluation.
 class SmallPrograms {
  public:
   explicit SmallPrograms(const Context& context) : context_(context) {
@@ -48,10 +48,10 @@ class SmallPrograms {
     for (const auto& [module_id, count] : executions) {
       const auto& facts = context.attribution.modules[static_cast<size_t>(module_id) - 1];
       if (facts.role != model::ModuleRole::kHelper || facts.beside_others) continue;
-      if (launches[static_cast<size_t>(module_id)] > kMostLaunches * count) continue;
+      if (launches[static_cast<size_t>(module_id)] > kMaxLaunchesPerCall * count) continue;
       if (static_cast<double>(device_ns[static_cast<size_t>(module_id)]) /
               static_cast<double>(count) >
-          kMostShare * static_cast<double>(context.step_ns)) {
+          kMaxShareOfStep * static_cast<double>(context.step_ns)) {
         continue;
       }
       small_.insert(module_id);
@@ -66,13 +66,13 @@ class SmallPrograms {
   }
 
  private:
-  static constexpr int64_t kMostLaunches = 4;  // Per call.
-  static constexpr double kMostShare = 0.02;   // Of the step, per call.
+  static constexpr int64_t kMaxLaunchesPerCall = 4;
+  static constexpr double kMaxShareOfStep = 0.02;  // Share of the step, per call.
   const Context& context_;
   std::set<Id> small_;
 };
 
-// What the threads that call programs did in gaps: ranges of the framework's, by process.
+// Activity of the threads that call programs, in gaps: ranges of the framework, by process.
 class Calls {
  public:
   Calls(const Context& context, const Intervals& gaps) {
@@ -93,13 +93,13 @@ class Calls {
     covered_ = Normalise(std::move(covered_));
   }
   bool known() const { return !covered_.empty(); }
-  // How long such a thread was inside the framework. None of it: what follows had been called
-  // before (work is queued on CPUs, too), and the threads that do it were late.
+  // Time of the gap that such a thread was inside the framework. If 0, the next program had already
+  // been called (work is queued on CPUs too), and the threads that execute it were late.
   int64_t Inside(const model::GapRow& gap) const {
     return Overlap(covered_, {gap.start_ns, gap.end_ns});
   }
-  // What passes after the last call of a program in it has returned: the script has done its part,
-  // and the runtime makes the program ready (memory, threads, inputs).
+  // Time after the return of the gap's last call of a program. The script has done its part, and
+  // the runtime prepares the program (memory, threads, inputs).
   int64_t AfterReturn(const model::GapRow& gap) const {
     const auto next = std::lower_bound(
         programs_.begin(), programs_.end(), gap.end_ns,
@@ -116,7 +116,7 @@ class Calls {
 
 }  // namespace
 
-bool JudgeEagerOps(const Context& context, const std::vector<Gap>& gaps, Report& report) {
+bool CheckEagerOps(const Context& context, const std::vector<Gap>& gaps, Report& report) {
   // A long run has a hundred thousand steps, and executions as many: by device and time.
   std::map<Id, std::map<int64_t, int64_t>> steps;  // Start -> end of the steady ones.
   for (const model::StepRow& step : context.analysis.steps) {
@@ -168,10 +168,10 @@ bool JudgeEagerOps(const Context& context, const std::vector<Gap>& gaps, Report&
   for (const Op& op : context.ops) {
     if (programs.contains(op.row->module_id)) theirs.push_back(&op);
   }
-  // Their work does not vanish where it is moved; at best it is fused.
+  // Moving their work does not remove it; at best the work is fused.
   finding.saves_high_ns = ns + gap_ns;
   finding.saves_low_ns = gap_ns / 2;
-  // A CPU's profile does not show what the framework computes itself between programs.
+  // A CPU's profile does not show the framework's own computation between programs.
   finding.sure = context.Allowed(context.on_gpu ? Sure::kHigh : Sure::kMedium);
   finding.evidence.Add("idle in front of them, per step", gap_ns, "ns")
       .Add("their device time per step", ns, "ns")
@@ -182,20 +182,20 @@ bool JudgeEagerOps(const Context& context, const std::vector<Gap>& gaps, Report&
   return true;
 }
 
-// On a CPU the host is the device: gaps inside a program are threads handing over to each other,
-// but nothing that XLA compiled runs between programs.
-void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
-                          bool small_are_judged, Report& report) {
+// On a CPU, host and device are the same. Gaps inside a program are hand-overs between threads, but
+// between programs no compiled work runs.
+void CheckBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
+                          bool small_are_checked, Report& report) {
   const SmallPrograms small(context);
   const int64_t begun_ns = StartOfWork(context);
   std::vector<const Gap*> between;
   Intervals where;
   for (const Gap& gap : gaps) {
-    // Compilation comes before the first call, however much is done in one; so does the rest of
-    // what is done before it.
+    // Compilation comes before the first call, even if one call does much work. So does other
+    // preparation.
     if (gap.within_execution || gap.row->cause == GapCause::kCompile) continue;
     if (gap.row->end_ns <= begun_ns) continue;
-    if (gap.before_first_call || (small_are_judged && small.Before(gap))) continue;
+    if (gap.before_first_call || (small_are_checked && small.Before(gap))) continue;
     between.push_back(&gap);
     where.push_back({gap.row->start_ns, gap.row->end_ns});
   }
@@ -218,15 +218,15 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     ++count;
     Claim(context, *gap, claims);
     if (gap->row->cause == GapCause::kInput) input += gap->ns;
-    // However small what is called next, no dispatch of it takes so long.
-    if (gap->ns < kLongForADispatchNs && small.Before(*gap)) before_small += gap->ns;
+    // No dispatch takes this long, however small the next program is.
+    if (gap->ns < kMaxDispatchGapNs && small.Before(*gap)) before_small += gap->ns;
     longest = std::max(longest, gap->ns);
   }
   const int64_t ns = context.PerStep(sum);
   if (context.ShareOfSpan(ns) < kHostShare) {
-    report.Fine("host_gap", {small_are_judged ? "other time between programs"
-                             : calls.known()  ? "the script's time between programs"
-                                              : "time between programs",
+    report.Fine("host_gap", {small_are_checked ? "other time between programs"
+                             : calls.known()   ? "the script's time between programs"
+                                               : "time between programs",
                              fmt::format("{} of the {}", Percent(context.ShareOfSpan(ns)),
                                          context.words.whole)});
     return;
@@ -239,10 +239,10 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
   finding.id = "host_gap";
   finding.saves_high_ns = ns;
   finding.saves_low_ns = 0;
-  // A caller that waits for the device is woken late on a CPU that others use, and the recording
-  // cannot tell that from what it does afterwards.
+  // A caller that waits for the device wakes up late on a CPU with other load. The recording cannot
+  // separate this from the caller's work after the wait.
   finding.sure =
-      context.Allowed(context.ShareOfSpan(ns) < kMoreThanAwaking ? Sure::kLow : Sure::kMedium);
+      context.Allowed(context.ShareOfSpan(ns) < kMaxWakeUpShare ? Sure::kLow : Sure::kMedium);
   finding.gaps = std::move(claims);
   finding.where_source = context.StepCallSource();
   finding.evidence.Add(context.words.PerStep("between compiled programs,"), ns, "ns")
@@ -257,9 +257,9 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
              context.PerStep(starting), "ns");
   }
   finding.how_to_check = "the idle part of the step shrinks and the step with it";
-  // What the script computes may take cores from the ops beside it, too: how much is not known, so
-  // it is told and not counted.
-  if (context.ShareOfSpan(ns) >= kMoreThanAwaking) {
+  // The script's work may also take cores from ops that run in parallel. The amount is unknown, so
+  // it is reported and not counted.
+  if (context.ShareOfSpan(ns) >= kMaxWakeUpShare) {
     double slowed_ns = 0;
     for (const Op& op : context.ops) {
       slowed_ns += std::max(
@@ -278,7 +278,7 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
         count, "count");
   }
   if (2 * input > sum) {
-    // What the rest of these gaps waits for is not recorded.
+    // The cause of the remaining gaps is not recorded.
     const std::string_view mostly = 10 * input >= 9 * sum ? "" : " mostly";
     finding.id = "input_bound";
     finding.title = {
@@ -290,8 +290,8 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     finding.action =
         "load and prepare the next batch in another thread or process while the present one "
         "computes (grain, `tf.data` with prefetch)";
-  } else if (outside_share >= kMostlyOutside && 2 * before_small <= sum &&
-             sum >= kLongForADispatchNs * count) {
+  } else if (outside_share >= kMinOutsideShare && 2 * before_small <= sum &&
+             sum >= kMaxDispatchGapNs * count) {
     finding.title = {"Shorten what the script does between calls",
                      fmt::format("{} outside the framework", context.words.PerStep(Time(ns)))};
     finding.sentence = {fmt::format("The script's own code between calls is {} of the {}",

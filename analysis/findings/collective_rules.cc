@@ -22,7 +22,7 @@ namespace {
 
 using model::Id;
 
-constexpr int64_t kSmallBytes = 1 << 20;
+constexpr int64_t kMaxSmallCollectiveBytes = 1 << 20;
 
 void Exposed(const Context& context, const std::map<const Op*, Collective>& collectives,
              int64_t lost_to_links, Report& report) {
@@ -61,7 +61,7 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
   for (const Op* op : ops) {
     const Collective& of = collectives.at(op);
     by_source[context.SourceOf(*op)] += of.exposed_ns - of.exposed_wait_ns;
-    if (of.bytes > 0 && of.bytes < kSmallBytes) ++small;
+    if (of.bytes > 0 && of.bytes < kMaxSmallCollectiveBytes) ++small;
   }
   const auto source =
       std::max_element(by_source.begin(), by_source.end(),
@@ -102,10 +102,10 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
   report.Add(std::move(finding));
 }
 
-// Devices of one CPU run on the same cores: while one waits the others have its share, so that
-// evening their work out, or hiding the waiting, may win nothing at all.
+// Devices of one CPU use the same cores: while one waits, the others get its share. So balancing
+// their work, or hiding the waiting, may save nothing.
 bool DevicesShareCores(const Context& context) {
-  std::map<Id, int> devices;  // Of a process.
+  std::map<Id, int> devices;  // Number of devices per process.
   for (const model::Device& device : context.run.devices) ++devices[device.process_id];
   return context.on_cpu &&
          std::any_of(devices.begin(), devices.end(), [](const auto& of) { return of.second > 1; });
@@ -113,7 +113,7 @@ bool DevicesShareCores(const Context& context) {
 
 }  // namespace
 
-void JudgeCollectives(const Context& context, Report& report) {
+void CheckCollectives(const Context& context, Report& report) {
   const SameOps same(context);
   std::map<const Op*, Collective> collectives = CollectivesOf(context, same);
   int64_t exposed = 0;
@@ -124,9 +124,9 @@ void JudgeCollectives(const Context& context, Report& report) {
                     "that waits leaves to the others");
     return;
   }
-  JudgeSkew(context, same, collectives, exposed, report);
-  const int64_t lost_to_links = JudgeBandwidth(context, same, collectives, report);
-  JudgeSiblings(context, same, report);
+  CheckSkew(context, same, collectives, exposed, report);
+  const int64_t lost_to_links = CheckBandwidth(context, same, collectives, report);
+  CheckSiblings(context, same, report);
   Exposed(context, collectives, lost_to_links, report);
 }
 

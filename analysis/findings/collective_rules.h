@@ -21,17 +21,17 @@ namespace xlatrace::analysis::findings {
 inline constexpr double kExposedCollectiveShare = 0.02;
 
 // `arrival_skew`. Splits the waiting of `collectives`. `exposed`: total exposed time, in ns.
-void JudgeSkew(const Context& context, const SameOps& same,
+void CheckSkew(const Context& context, const SameOps& same,
                std::map<const Op*, Collective>& collectives, int64_t exposed, Report& report);
 
 // Large collectives that run alone and stay far below the bandwidth that such links reach. Returns
 // the time lost per step, 0 without a finding.
-int64_t JudgeBandwidth(const Context& context, const SameOps& same,
+int64_t CheckBandwidth(const Context& context, const SameOps& same,
                        const std::map<const Op*, Collective>& collectives, Report& report);
 
 // Collectives of one kind and size class that run at very different rates: the links cannot be the
 // cause of the slow ones.
-void JudgeSiblings(const Context& context, const SameOps& same, Report& report);
+void CheckSiblings(const Context& context, const SameOps& same, Report& report);
 
 }  // namespace xlatrace::analysis::findings
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is compiled while a run makes its steps: again for other shapes, or for each call.
+// Compilation while a run makes its steps: again for other shapes, or for each call.
 
 #include <algorithm>
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace {
 
 using model::Id;
 
-constexpr size_t kFewestShapes = 4;  // Programs of one function that is never called alike.
+constexpr size_t kMinShapePrograms = 4;  // Programs of one function, called once each.
 
 struct Compiled {
   int64_t count = 0;
@@ -32,11 +32,11 @@ struct Compiled {
   int64_t of_ns = 0;  // From the second step to the end of the last one, all processes.
 };
 
-// Compilations of processes that make steps, between their second step and their last. Their time
-// is that of the gaps, too, that they make.
+// Compilations between the second and the last step of processes that make steps. Their time
+// includes the gaps that they cause.
 Compiled CompiledBetweenSteps(const Context& context) {
   struct Time {
-    std::vector<int64_t> starts;  // Of steps, on one device.
+    std::vector<int64_t> starts;  // Starts of steps, on one device.
     int64_t last_ns = INT64_MIN;
   };
   std::map<Id, std::map<Id, Time>> processes;  // By process and device.
@@ -83,10 +83,10 @@ std::string_view RecompileAction(const Context& context) {
 // A jitted function, of which each shape is a program.
 struct Function {
   std::set<Id> programs;
-  std::vector<int64_t> starts;                       // Of its calls.
-  std::map<Id, std::pair<int64_t, int64_t>> called;  // By program: its first call, its last.
+  std::vector<int64_t> starts;                       // Starts of its calls.
+  std::map<Id, std::pair<int64_t, int64_t>> called;  // By program: its first and last call.
   int64_t end_ns = INT64_MIN;
-  int64_t ns = 0;  // Of its calls.
+  int64_t ns = 0;  // Time of its calls.
   Id process_id = 0;
 };
 
@@ -117,9 +117,8 @@ std::map<std::string, Function> FunctionsOf(const Context& context) {
   return functions;
 }
 
-// What is fine of compilation, where nothing of it is a cause: how often the function of most
-// programs was compiled, since a program for each of a few shapes is compiled once and may be
-// called often.
+// Entry for compilation without fault: how often the function with most programs was compiled. A
+// program for each of a few shapes is compiled once and may be called often.
 LookedAt FewPrograms(const std::map<std::string, Function>& functions) {
   const auto most =
       std::max_element(functions.begin(), functions.end(), [](const auto& a, const auto& b) {
@@ -144,13 +143,13 @@ bool ComesBack(const Function& function) {
   return false;
 }
 
-// Where no program runs twice there is no main one, and no step: one function, compiled for each of
-// its calls. What a benchmark of shapes calls, it calls several times.
+// If no program runs twice, the run has no main program and no step: one function is compiled for
+// each of its calls. A benchmark of shapes is different: it calls each program several times.
 void CompiledForEachCall(const Context& context, Report& report) {
   std::map<std::string, Function> functions = FunctionsOf(context);
   const std::string* name = nullptr;
   for (const auto& [of, function] : functions) {
-    const bool each_call = function.programs.size() >= kFewestShapes &&
+    const bool each_call = function.programs.size() >= kMinShapePrograms &&
                            2 * function.starts.size() <= 3 * function.programs.size();
     if (!(each_call || ComesBack(function)) ||
         (name != nullptr && function.ns <= functions[*name].ns)) {
@@ -203,10 +202,10 @@ void CompiledForEachCall(const Context& context, Report& report) {
   report.Add(std::move(finding));
 }
 
-// How many of the programs ran for the first time after their device had begun its second step:
-// what runs in that had been compiled before.
+// Number of programs that first ran after the second step of their device began. Programs of
+// that step had been compiled before.
 int64_t CalledFirstAmidSteps(const Context& context, const std::set<Id>& programs) {
-  std::map<Id, std::vector<int64_t>> starts;  // Of steps, by device.
+  std::map<Id, std::vector<int64_t>> starts;  // Starts of steps, by device.
   for (const model::StepRow& row : context.analysis.steps) {
     starts[row.device_id].push_back(row.start_ns);
   }
@@ -228,7 +227,7 @@ int64_t CalledFirstAmidSteps(const Context& context, const std::set<Id>& program
 
 }  // namespace
 
-void JudgeCompilation(const Context& context, Report& report) {
+void CheckCompilation(const Context& context, Report& report) {
   // Programs of one function that ran: the main one compiled again and again.
   std::map<std::string, std::set<Id>> programs;
   for (const model::Execution& execution : context.attribution.executions) {
@@ -263,8 +262,8 @@ void JudgeCompilation(const Context& context, Report& report) {
     of_processes.emplace(row.process_id, row.step);
   }
   const auto steps = static_cast<int64_t>(of_processes.size());
-  // Programs of one name may be meant to differ (a benchmark of shapes); where compilation was not
-  // seen, only many of them say something.
+  // Programs of one name may differ on purpose (a benchmark of shapes). If no compilation was
+  // recorded, only a large number of programs is evidence.
   const bool repeats = most != nullptr && most->size() >= (compiled >= 2 ? 3U : 8U) &&
                        5 * static_cast<int64_t>(most->size()) >= steps;
   const bool costs = compiled >= 2 && 50 * compile_ns >= compiled_later.of_ns;
@@ -277,10 +276,10 @@ void JudgeCompilation(const Context& context, Report& report) {
   finding.id = "recompile";
   finding.beyond_steps = true;
   finding.sure = repeats && compiled >= 2 ? Sure::kHigh : repeats ? Sure::kLow : Sure::kMedium;
-  // Without a steady step, of the run.
+  // Without a steady step: of the run.
   const int64_t later = context.whole_run ? 1 : std::max<int64_t>(steps - 1, 1);
   const int64_t shapes = most == nullptr ? 0 : DifferentShapes(context.attribution, *most);
-  // What was compiled is that function only where programs of it are new then.
+  // The compiled function is this one only if new programs of it appear at that time.
   const bool names =
       repeats || (most != nullptr && most->size() >= 2 &&
                   2 * CalledFirstAmidSteps(context, *most) >= std::max<int64_t>(compiled, 1));

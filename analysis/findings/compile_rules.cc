@@ -32,7 +32,7 @@ constexpr double kMaterialShare = kMinSavingShare;
 constexpr double kDominantShare = 0.3;
 // A loop that JAX traces this often is worth a rolled loop.
 constexpr int64_t kMinUnrolledRepeats = 32;
-// Smaller constants cost no time that can be measured.
+// The cost of smaller constants is too short to measure.
 constexpr int64_t kMinConstantBytes = 1 << 20;
 // Single operations that are compiled one by one.
 constexpr int64_t kMinOperations = 10;
@@ -97,9 +97,9 @@ std::string ShortPlace(const std::string& file, std::optional<int64_t> line) {
   return Place(file.substr(file.rfind('/') + 1), line);
 }
 
-class CompileJudge {
+class CompileRules {
  public:
-  CompileJudge(const Context& context, Report& report)
+  CompileRules(const Context& context, Report& report)
       : context_(context),
         report_(report),
         all_(CompilationsOf(context.run, context.options.named_compiles)),
@@ -110,7 +110,7 @@ class CompileJudge {
                        [](const Compilation& c) { return c.facts != nullptr; });
   }
 
-  void Judge() {
+  void Check() {
     Recompilations();
     UnrolledLoops();
     Constants();
@@ -300,7 +300,7 @@ class CompileJudge {
     }
   }
 
-  // Many operations outside of jit, each a program of its own.
+  // Many operations outside of jit, each of them a separate program.
   void Operations() {
     int64_t ns = 0, count = 0;
     std::map<std::string, int64_t> by_place;
@@ -422,10 +422,10 @@ class CompileJudge {
 
 }  // namespace
 
-bool JudgeRecordedCompilations(const Context& context, Report& report) {
-  CompileJudge judge(context, report);
-  if (!judge.Explained()) return false;
-  judge.Judge();
+bool CheckRecordedCompilations(const Context& context, Report& report) {
+  CompileRules rules(context, report);
+  if (!rules.Explained()) return false;
+  rules.Check();
   return true;
 }
 

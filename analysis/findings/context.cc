@@ -17,25 +17,25 @@ namespace {
 using model::Id;
 using model::kNoIndex;
 
-// A twentieth of the time is side by side: more than two calls that overlap at their ends.
-constexpr int64_t kSideBySideOf = 20;
-constexpr int64_t kEnoughSteps = 5;
-constexpr double kAttributedEnough = 0.95;
-// Ops below this share of device time are not looked at one by one.
-constexpr double kLeastOpShare = 0.0002;
-// What XLA:CPU's profile costs an op (bench/cpu_recording_cost.py), and when that matters.
+// One part in 20 of the time is in parallel: more than two calls that overlap at their ends.
+constexpr int64_t kParallelTimeFactor = 20;
+constexpr int64_t kMinConfidentSteps = 5;
+constexpr double kMinAttributedShare = 0.95;
+// Smaller ops, by share of device time, are not examined one by one.
+constexpr double kMinOpShare = 0.0002;
+// Cost of XLA:CPU's profile per op (bench/cpu_recording_cost.py), and the share that matters.
 constexpr double kRecordingNs = 700;
-constexpr double kMuchRecording = 0.2;
-constexpr double kMostOfIt = 0.7;
+constexpr double kMinRecordingShare = 0.2;
+constexpr double kMinCallerShare = 0.7;  // Time of the ops in one function.
 // Python's own limit of recursion is 1,000; deeper tables are damaged.
 constexpr size_t kMaxStackFrames = 1000;
 
-// A file through which every op of the framework goes: its line says nothing about any one.
+// A file through which every op of the framework passes, so its line identifies no op.
 bool IsFrameworkCore(std::string_view file) {
   return file.find("/tensorflow/python/framework/ops.py") != file.npos || file == "dummy_file_name";
 }
 
-// JAX gives no type of its ops; PyTorch/XLA's have a namespace ("aten__mm").
+// JAX sets no type for its ops; those of PyTorch/XLA have a namespace ("aten__mm").
 bool IsTensorFlowType(std::string_view op_type) {
   return !op_type.empty() && op_type.find("__") == op_type.npos;
 }
@@ -68,7 +68,7 @@ Context::Context(const model::RunTables& run_tables,
   FindMemoryRate();
   for (const model::LaunchQueueRow& row : analysis.launch_queues) {
     if (row.steady != (steady_steps > 0))
-      continue;  // A device that has no step says nothing of one.
+      continue;  // A device without steps does not describe steps.
     if (launch_queue == nullptr || row.calls > launch_queue->calls) launch_queue = &row;
   }
 }
@@ -160,7 +160,7 @@ void Context::FindSideBySide() {
     busy_ns += row.busy_ns;
     overlap_ns += row.overlap_ns;
   }
-  side_by_side = on_cpu && kSideBySideOf * overlap_ns > busy_ns;
+  side_by_side = on_cpu && kParallelTimeFactor * overlap_ns > busy_ns;
   if (side_by_side) words.of_work = "of device time";
 }
 
@@ -200,7 +200,7 @@ void Context::FindLimits() {
 }
 
 void Context::ReadOps(const ModuleLoader& load_module) {
-  // Rows of a module are in its order, so a row's place tells its instruction.
+  // Rows of a module are in its order, so a row's position identifies its instruction.
   std::map<Id, size_t> first_row;
   for (size_t i = 0; i < attribution.instructions.size(); ++i) {
     first_row.try_emplace(attribution.instructions[i].module_id, i);
@@ -213,7 +213,8 @@ void Context::ReadOps(const ModuleLoader& load_module) {
   for (size_t i = 0; i < analysis.op_times.size(); ++i) {
     const model::OpTimeRow& time = analysis.op_times[i];
     all += steady_steps > 0 ? time.steady_ns : time.self_ns;
-    // Without steady steps ops are those of the whole run: they tell places, not times per step.
+    // Without steady steps, ops are those of the whole run: valid for places, not for times per
+    // step.
     const int64_t ns = steady_steps > 0 ? time.steady_ns : time.self_ns;
     if (time.instruction_id <= 0 || ns <= 0) continue;
     labelled += ns;
@@ -240,15 +241,15 @@ void Context::ReadOps(const ModuleLoader& load_module) {
   for (size_t k = 0; k < ops.size(); ++k) {
     op_of_instruction_[static_cast<size_t>(ops[k].time->instruction_id) - 1] =
         static_cast<uint32_t>(k + 1);
-    const bool its_own = ops[k].row->module_id == 0;  // The framework's op: there is no HLO.
+    const bool its_own = ops[k].row->module_id == 0;  // TensorFlow's own op, without HLO.
     tensorflow = tensorflow || its_own || IsTensorFlowType(ops[k].row->op_type) ||
                  IsFrameworkCore(ops[k].row->source_file);
     if (its_own) continue;
-    // Of a CPU's product the hand-over may be all that is recorded (hidden_products.h).
+    // For a product on a CPU, only the hand-over may be recorded (hidden_products.h).
     const bool hand_over = on_cpu && (ops[k].row->op_kind == model::OpKind::kGemm ||
                                       ops[k].row->op_kind == model::OpKind::kConvolution);
     if (hand_over ||
-        static_cast<double>(ops[k].ns) >= kLeastOpShare * static_cast<double>(device_ns)) {
+        static_cast<double>(ops[k].ns) >= kMinOpShare * static_cast<double>(device_ns)) {
       of_module[ops[k].row->module_id].push_back(k);
     }
   }
@@ -263,7 +264,7 @@ void Context::ReadOps(const ModuleLoader& load_module) {
     double calls = 0;
     for (const Op& op : ops) calls += op.calls;
     const double recording_ns = calls * kRecordingNs;
-    if (recording_ns >= kMuchRecording * static_cast<double>(span_ns)) recorded_ops = calls;
+    if (recording_ns >= kMinRecordingShare * static_cast<double>(span_ns)) recorded_ops = calls;
   }
   for (const auto& [module_id, indices] : of_module) {
     const auto module = load_module(module_id);
@@ -296,7 +297,7 @@ void Context::ReadOps(const ModuleLoader& load_module) {
   }
 }
 
-// Only where a change is in question that has a price or a gain in memory.
+// Only for modules in which a change would cost or save memory.
 void Context::ReadMemory(const model::HloModule& hlo, const std::vector<uint32_t>& nodes,
                          size_t first_row, HloFacts& facts) const {
   std::vector<bool> again(hlo.instructions.size());
@@ -362,8 +363,8 @@ const Op* Context::OpOf(size_t activity) const {
 
 Sure Context::Allowed(Sure sure) const {
   if (whole_run) return Sure::kLow;
-  if (steady_count < kEnoughSteps) sure = OneLower(sure);
-  if (attributed < kAttributedEnough) sure = OneLower(sure);
+  if (steady_count < kMinConfidentSteps) sure = OneLower(sure);
+  if (attributed < kMinAttributedShare) sure = OneLower(sure);
   if (recorded_ops > 0) sure = OneLower(sure);
   return sure;
 }
@@ -426,7 +427,7 @@ std::string Context::CallerOf(const std::vector<const Op*>& of) const {
   }
   const Function* best = nullptr;
   for (const auto& [name, function] : functions) {
-    if (static_cast<double>(function.ns) < kMostOfIt * static_cast<double>(all)) continue;
+    if (static_cast<double>(function.ns) < kMinCallerShare * static_cast<double>(all)) continue;
     if (best == nullptr || function.depth > best->depth) best = &function;
   }
   if (best != nullptr) {
@@ -445,7 +446,7 @@ std::string Context::StepCallSource() const {
     const std::string& function =
         attribution.modules[static_cast<size_t>(op.row->module_id) - 1].framework_function;
     if (function.empty()) continue;
-    // The outermost frame of the step function; what is above it called the step.
+    // The outermost frame of the step function; its caller is the call of the step.
     const std::vector<SourceFrame>& frames = op.module->frames;
     uint32_t frame = op.facts->frame;
     std::string caller;
@@ -470,7 +471,7 @@ std::string Context::StepCallSource() const {
 }
 
 std::vector<Site> SitesOf(const Context& context, const std::vector<const Op*>& ops) {
-  // Of what names no line of the program the layer tells what belongs together.
+  // Ops without a line of the program are grouped by layer.
   std::map<std::pair<std::string, std::string>, Site> by_place;
   for (const Op* op : ops) {
     const std::string source = context.SourceOf(*op);
@@ -492,8 +493,8 @@ std::vector<Site> SitesOf(const Context& context, const std::vector<const Op*>& 
 
 std::string PlaceOf(const Context& context, const std::vector<const Op*>& ops) {
   struct Line {
-    int64_t ns = 0;   // Of these ops.
-    int64_t all = 0;  // Of all ops.
+    int64_t ns = 0;   // Time of these ops.
+    int64_t all = 0;  // Time of all ops.
   };
   std::map<std::string, Line> lines;
   for (const Op* op : ops) lines[context.SourceOf(*op)].ns += op->ns;

@@ -75,7 +75,7 @@ class Context {
   int64_t span_ns = 0;     // The same, plus the idle time of a whole run.
   int64_t device_ns = 0;   // Device time of one device; for a whole run of all devices.
   double attributed = 1;   // Share of steady device time.
-  double graph_share = 0;  // Share of device time in graphs whose nodes are not known.
+  double graph_share = 0;  // Share of device time in graphs with unknown nodes.
   bool on_gpu = false;
   bool tensorflow = false;  // TensorFlow ran ops or called the programs: use its terms in advice.
   bool pytorch = false;     // All kernels are PyTorch's, none is XLA's: use its terms in advice.
@@ -196,7 +196,7 @@ std::string Time(int64_t ns);
 std::string Percent(double share);
 // "embeddings.py:84" of a path and line.
 std::string ShortSource(std::string_view source);
-// " (embeddings.py:84)"; nothing where the line is not known.
+// " (embeddings.py:84)"; empty if the line is unknown.
 std::string InBrackets(std::string_view source);
 
 }  // namespace xlatrace::analysis::findings

@@ -16,14 +16,14 @@ namespace xlatrace::analysis::findings {
 namespace {
 
 constexpr double kFineShare = 0.002;
-constexpr int64_t kLeastReadBack = 1 << 20;
+constexpr int64_t kMinReadBackBytes = 1 << 20;
 constexpr double kGoodLinkShare = 0.6;
 constexpr double kNewResultsShare = 0.05;
-constexpr int64_t kLeastStateBytes = 64 << 10;  // Read and written.
-// What a system hands out of new memory, page by page (bench/new_memory.py).
+constexpr int64_t kMinStateBytes = 64 << 10;  // Bytes read and written.
+// Rate at which the system provides new memory, page by page (bench/new_memory.py).
 constexpr double kNewBytesPerSecond = 1.8e9;
 constexpr std::string_view kOfArgs = "args[";
-constexpr size_t kMostArguments = 3;  // That a sentence names.
+constexpr size_t kMaxNamedArguments = 3;  // In one sentence.
 
 bool IsCopy(const Op& op) {
   return op.row->op_kind == model::OpKind::kCopy || op.row->opcode.starts_with("copy") ||
@@ -36,8 +36,8 @@ bool UsesHostMemory(const Op& op) {
          opcode == "recv";
 }
 
-// Copies that the runtime makes, outside any instruction: between host and device, or on the
-// device, where AMD's runtime does them by kernels of its own.
+// Copies that the runtime makes outside of instructions: between host and device, or on the device.
+// AMD's runtime makes the latter with its own kernels.
 void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
   struct Copies {
     int64_t ns = 0, count = 0, bytes = 0;
@@ -67,7 +67,7 @@ void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
   });
   if (most == kinds.end()) return;
   const Copies& copies = most->second;
-  // `exposed` holds copies of all kinds, and those that instructions make; this is about one kind.
+  // `exposed` includes copies of all kinds and of instructions; `ns` is for one kind only.
   const int64_t ns = std::min(exposed, context.PerStep(copies.ns));
   Finding finding;
   finding.id = "runtime_copies";
@@ -131,7 +131,7 @@ void HostCopies(const Context& context, Report& report) {
   }
   Finding finding = FindingAbout(context, "copy_in_step", site);
   finding.title = {"Keep this data on the device, not in host memory"};
-  // What else the step does could run beside them.
+  // The remaining time of the step could hide these copies.
   const int64_t hides = std::max<int64_t>(
       0, context.step_ns - exposed - context.Part(model::StepPart::kIdle) - kernels);
   const bool little = 10 * hides < cost;
@@ -178,7 +178,7 @@ void ReadBack(const Context& context, Report& report) {
     device = static_cast<size_t>(context.run.LaneOf(i).device_id) - 1;
     faster.foreign_configs[context.run.activities.config[i]] = 0;
   }
-  if (context.PerStep(bytes) < kLeastReadBack || ns <= 0) return;
+  if (context.PerStep(bytes) < kMinReadBackBytes || ns <= 0) return;
   const double rate = static_cast<double>(bytes) / (static_cast<double>(ns) * 1e-9);
   const auto link = device < context.analysis.devices.size()
                         ? context.analysis.devices[device].host_link_bytes_per_s
@@ -223,10 +223,10 @@ void ReadBack(const Context& context, Report& report) {
   report.Add(std::move(finding));
 }
 
-// "`jax.jit(decode_step, donate_argnames="cache")`", where the HLO says of all of these ops which
-// argument they copy or could write into; largest first.
+// "`jax.jit(decode_step, donate_argnames="cache")`", if the HLO names for all of these ops the
+// argument that they copy or could write into; largest first.
 std::string HowToDonate(const Context& context, const std::vector<const Op*>& ops) {
-  std::vector<std::string> names, numbers;  // Of `*args` there are numbers only.
+  std::vector<std::string> names, numbers;  // Arguments in `*args` have numbers only.
   bool all_known = true;
   for (const Op* op : ops) {
     const std::string& argument = op->facts->argument;
@@ -239,7 +239,7 @@ std::string HowToDonate(const Context& context, const std::vector<const Op*>& op
     if (std::find(list.begin(), list.end(), shown) == list.end()) list.push_back(shown);
   }
   const std::vector<std::string>& list = names.empty() ? numbers : names;
-  if (!all_known || (!names.empty() && !numbers.empty()) || list.size() > kMostArguments) {
+  if (!all_known || (!names.empty() && !numbers.empty()) || list.size() > kMaxNamedArguments) {
     return "`jax.jit(step, donate_argnums=0)`";
   }
   const std::string& function =
@@ -252,9 +252,9 @@ std::string HowToDonate(const Context& context, const std::vector<const Op*>& op
                      names.empty() ? "" : " (by number: `donate_argnums`)");
 }
 
-// On a CPU a new array is memory that the system hands out page by page, as the program first
-// writes to it, and not always: the same op takes many times longer where it does than where freed
-// memory is at hand. Gives whether it is worth a finding.
+// On a CPU, a new array may be memory that the system provides page by page, at the first write.
+// Then the same op takes many times longer than with freed memory. Returns true if this is worth a
+// finding.
 bool NewResults(const Context& context, Report& report) {
   std::vector<const Op*> ops;
   int64_t all = 0;
@@ -304,19 +304,19 @@ bool NewResults(const Context& context, Report& report) {
 void Donation(const Context& context, Report& report) {
   std::vector<const Op*> ops;
   bool judged = false;
-  int64_t copied_ns = 0;  // Of parameters, whether anything could be done about it or not.
+  int64_t copied_ns = 0;  // Time of all copies of parameters, avoidable or not.
   for (const Op& op : context.ops) {
     if (op.module == nullptr) continue;
     const auto source = context.run.modules[static_cast<size_t>(op.row->module_id) - 1].source;
-    // What XLA registers with NVTX does not say what is aliased.
+    // HLO that XLA registers with NVTX has no aliases.
     if (source == model::ModuleSource::kNvtx) continue;
     judged = true;
     if (!op.facts->copied_parameter) continue;
     copied_ns += op.ns;
     if (op.facts->parameter_is_donated) continue;
-    // A scalar is no state.
-    if (op.facts->bytes.value_or(kLeastStateBytes) < kLeastStateBytes) continue;
-    // What runs once or twice has no state that it could be given back.
+    // A scalar is not a state.
+    if (op.facts->bytes.value_or(kMinStateBytes) < kMinStateBytes) continue;
+    // A program that runs once or twice carries no state from call to call.
     if (context.whole_run && op.calls < 3) continue;
     ops.push_back(&op);
   }
@@ -347,10 +347,10 @@ void Donation(const Context& context, Report& report) {
   finding.saves_high_ns = all;
   finding.saves_low_ns = all * 9 / 10;
   if (context.on_cpu) {
-    // Beside the copies the system takes and gives back the memory, between the ops.
+    // In addition to the copies, the system provides and frees the memory between the ops.
     double bytes = 0;
     for (const Op* op : ops) {
-      // A copy reads as much as it writes.
+      // A copy reads as many bytes as it writes.
       const int64_t written =
           std::max(op->facts->fresh_result_bytes, op->facts->bytes.value_or(0) / 2);
       bytes += static_cast<double>(written) * op->calls;
@@ -415,7 +415,7 @@ void DeviceCopies(const Context& context, Report& report) {
 
 }  // namespace
 
-void JudgeCopies(const Context& context, Report& report) {
+void CheckCopies(const Context& context, Report& report) {
   HostCopies(context, report);
   ReadBack(context, report);
   Donation(context, report);

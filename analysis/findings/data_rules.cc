@@ -12,9 +12,9 @@ namespace {
 
 using model::Id;
 
-constexpr double kUnattributed = 0.05;
-constexpr double kGraphs = 0.02;
-constexpr double kAutotune = 0.01;
+constexpr double kMinUnattributedShare = 0.05;
+constexpr double kMinGraphShare = 0.02;
+constexpr double kMinAutotuneShare = 0.01;
 
 enum class Remedy : uint8_t { kNone, kMoreHlo, kRanges };
 
@@ -38,7 +38,7 @@ Remedy RemedyOf(model::Reason reason) {
 void AddUnattributed(const Context& context, int64_t ns, int64_t all, Remedy remedy,
                      Report* report) {
   const double share = static_cast<double>(ns) / static_cast<double>(all);
-  if (share < kUnattributed) return;
+  if (share < kMinUnattributedShare) return;
   const std::string_view where = context.steady_steps > 0 ? "steady steps" : "whole run";
   Finding finding;
   finding.about_data = true;
@@ -92,7 +92,7 @@ void Unattributed(const Context& context, Report& report) {
   }
 }
 
-// What a module known by annotations alone lacks, and how to get it.
+// For modules that are known from annotations alone: the missing data, and how to record it.
 void WithoutHlo(const Context& context, Report& report) {
   int64_t without = 0;
   int64_t all = 0;
@@ -116,7 +116,7 @@ void WithoutHlo(const Context& context, Report& report) {
 }
 
 void Graphs(const Context& context, Report& report) {
-  if (context.graph_share < kGraphs) return;
+  if (context.graph_share < kMinGraphShare) return;
   Finding finding;
   finding.id = "graphs_not_expanded";
   finding.about_data = true;
@@ -131,7 +131,7 @@ void Graphs(const Context& context, Report& report) {
   report.Add(std::move(finding));
 }
 
-// Start of the second main execution: what is compiled or tried before it belongs to the start.
+// Start of the second main execution. Earlier compilation and trials belong to the start.
 int64_t EndOfStart(const Context& context) {
   std::vector<int64_t> starts;
   for (const model::Execution& execution : context.attribution.executions) {
@@ -159,7 +159,7 @@ void Autotuning(const Context& context, Report& report) {
     ns += context.run.activities.self_ns[i];
     ++kernels;
   }
-  if (all == 0 || static_cast<double>(ns) < kAutotune * static_cast<double>(all)) return;
+  if (all == 0 || static_cast<double>(ns) < kMinAutotuneShare * static_cast<double>(all)) return;
   Finding finding;
   finding.id = "autotune_in_trace";
   finding.about_data = true;
@@ -216,7 +216,7 @@ void HiddenWork(const Context& context, Report& report) {
           count, count == 1 ? "" : "s"));
 }
 
-// TensorFlow names one line of its own for every op.
+// TensorFlow records the same line of its own source for every op.
 void SourceLines(const Context& context, Report& report) {
   int64_t ns = 0;
   int64_t all = 0;
@@ -233,7 +233,7 @@ void SourceLines(const Context& context, Report& report) {
 
 }  // namespace
 
-void JudgeData(const Context& context, Report& report) {
+void CheckData(const Context& context, Report& report) {
   Unattributed(context, report);
   WithoutHlo(context, report);
   Graphs(context, report);

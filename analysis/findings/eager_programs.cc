@@ -24,9 +24,9 @@ namespace {
 using model::Id;
 using model::OpKind;
 
-constexpr double kCopyBound = 0.5;
-constexpr double kEager = 0.5;  // Of device time.
-constexpr int64_t kFewestPrograms = 3;
+constexpr double kMinCopyShare = 0.5;
+constexpr double kMinEagerShare = 0.5;  // Share of device time.
+constexpr int64_t kMinEagerPrograms = 3;
 
 // When each device ran its first kernel, by device id - 1.
 std::vector<int64_t> FirstKernels(const Context& context) {
@@ -83,8 +83,8 @@ void CopyBound(const Context& context, Report& report) {
   const int64_t copies = sums.ns();
   const int64_t exposed = context.Part(model::StepPart::kExposedCopy);
   if (sums.device_ns == 0 ||
-      static_cast<double>(copies) < kCopyBound * static_cast<double>(sums.device_ns) ||
-      context.ShareOfStep(exposed) < kCopyBound) {
+      static_cast<double>(copies) < kMinCopyShare * static_cast<double>(sums.device_ns) ||
+      context.ShareOfStep(exposed) < kMinCopyShare) {
     return;
   }
   if (sums.kernels_ns > 0 && 2 * sums.before_kernels_ns > copies) {
@@ -135,12 +135,12 @@ void CopyBound(const Context& context, Report& report) {
   report.Add(std::move(finding));
 }
 
-// Programs that are one operation each: what jnp makes of a function that nobody jitted.
+// Programs of one operation each, which jnp makes from a function without jit.
 void EagerPrograms(const Context& context, const std::vector<Gap>& gaps, Report& report) {
   struct Use {
     int64_t ns = 0;
     int64_t ops = 0;
-    int64_t bytes = 0;  // Of its largest op.
+    int64_t bytes = 0;  // Bytes of its largest op.
     bool plain = true;  // Elementwise work and reductions only.
     const Op* largest = nullptr;
   };
@@ -178,8 +178,8 @@ void EagerPrograms(const Context& context, const std::vector<Gap>& gaps, Report&
     bytes = std::max(bytes, use.bytes);
     if (largest == nullptr || use.largest->ns > largest->ns) largest = use.largest;
   }
-  if (static_cast<int64_t>(programs.size()) < kFewestPrograms || largest == nullptr ||
-      static_cast<double>(ns) < kEager * static_cast<double>(context.device_ns)) {
+  if (static_cast<int64_t>(programs.size()) < kMinEagerPrograms || largest == nullptr ||
+      static_cast<double>(ns) < kMinEagerShare * static_cast<double>(context.device_ns)) {
     return;
   }
   Finding finding;
@@ -211,11 +211,11 @@ void EagerPrograms(const Context& context, const std::vector<Gap>& gaps, Report&
       "put `jax.jit` (`tf.function`) around the function that calls them: XLA fuses what they do "
       "into a few passes over the arrays, and one call takes the place of many";
   finding.how_to_check = "one program runs in place of these; bytes moved fall";
-  // What they read and write stays, as does one intermediate result; at most.
+  // Upper limit: input and output remain, and so does one intermediate result.
   finding.saves_high_ns = std::max<int64_t>(ns - 2 * floor, 0);
   finding.saves_low_ns = std::max<int64_t>(ns - 4 * floor, 0);
-  // Time between calls is saved only where they are made again and again.
-  if (most_calls >= kCalledAgain) {
+  // Time between calls is saved only if the calls are repeated.
+  if (most_calls >= kMinRepeatedCalls) {
     *finding.saves_high_ns += context.PerStep(idle);
   } else {
     finding.gaps.clear();
@@ -239,8 +239,8 @@ void EagerPrograms(const Context& context, const std::vector<Gap>& gaps, Report&
 
 }  // namespace
 
-void JudgeWholeRun(const Context& context, Report& report) {
-  // Copies of a step that has ops are judged with them.
+void CheckWholeRun(const Context& context, Report& report) {
+  // For a step with ops, CheckCopies covers the copies.
   if (context.whole_run || context.ops.empty()) CopyBound(context, report);
   if (context.whole_run) EagerPrograms(context, GapsOf(context), report);
 }

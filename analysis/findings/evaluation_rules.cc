@@ -23,7 +23,7 @@ namespace {
 
 using model::Id;
 
-constexpr double kNoticeable = 0.1;  // Of the time from the first step to the last.
+constexpr double kMinEvaluationShare = 0.1;  // Share of the time from first to last step.
 
 // A device's steps, whether steady or not, as one span.
 struct Span {
@@ -40,7 +40,7 @@ struct Called {
   std::set<int64_t> steps;  // Starts of those it was called in.
 };
 
-// What the device waits for before and after such a call, between calls of one evaluation too.
+// Idle time before and after such a call, and between the calls of one evaluation.
 void AddIdle(const Context& context, Id device, Called& of) {
   const auto is_call = [&](Id activity_id) {
     if (activity_id <= 0) return false;
@@ -63,14 +63,14 @@ void AddIdle(const Context& context, Id device, Called& of) {
   }
 }
 
-// The line that most of its time comes from; empty where no frame tells.
+// The line with most of the modules' time; empty if no frame has one.
 std::string LineOf(const Context& context, const std::set<Id>& modules) {
   std::vector<const Op*> ops;
   for (const Op& op : context.ops) {
     if (modules.contains(op.row->module_id)) ops.push_back(&op);
   }
   if (!ops.empty()) return PlaceOf(context, ops);
-  // Of steady steps it may be no part.
+  // The modules may be no part of steady steps.
   const model::InstructionRow* most = nullptr;
   int64_t ns = 0;
   for (const model::OpTimeRow& time : context.analysis.op_times) {
@@ -89,7 +89,7 @@ std::string LineOf(const Context& context, const std::set<Id>& modules) {
 
 }  // namespace
 
-void JudgeEvaluation(const Context& context, Report& report) {
+void CheckEvaluation(const Context& context, Report& report) {
   if (context.whole_run) return;
   const std::set<Id> train = ModulesThatTrain(context.attribution);
   if (train.empty()) return;
@@ -135,7 +135,7 @@ void JudgeEvaluation(const Context& context, Report& report) {
   const auto steps = static_cast<int64_t>(span.steps.size());
   const auto times = static_cast<int64_t>(in_steps.size());
   const double share = static_cast<double>(ns) / static_cast<double>(span.end_ns - span.start_ns);
-  if (share < kNoticeable) return;
+  if (share < kMinEvaluationShare) return;
   Finding finding;
   finding.id = "evaluation";
   finding.beyond_steps = true;

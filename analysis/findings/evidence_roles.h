@@ -11,8 +11,8 @@
 namespace xlatrace::analysis::findings {
 
 inline constexpr std::string_view kRoleOpsTime = "ops_time";      // Time of the finding's ops.
-inline constexpr std::string_view kRoleLargestOp = "largest_op";  // Time of the largest of them.
-// Memory of the program at its peak, as XLA assigned it or by live ranges, and what a change adds.
+inline constexpr std::string_view kRoleLargestOp = "largest_op";  // Time of the largest op.
+// Memory of the program at its peak, as XLA assigned it or by live ranges, and the added memory.
 inline constexpr std::string_view kRoleMemoryAssigned = "memory_assigned";
 inline constexpr std::string_view kRoleMemoryByRanges = "memory_by_ranges";
 inline constexpr std::string_view kRoleMemoryMore = "memory_more";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What computes in twice the width that most models need.
+// Computation in twice the width that most models need.
 
 #include <algorithm>
 #include <string>
@@ -18,15 +18,16 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr double kNoticeableFloat64 = 0.1;  // Of the step.
+constexpr double kMinFloat64Share = 0.1;  // Share of the step.
 
 bool IsDouble(const Op& op) {
   return (op.facts->dot && op.facts->dot->lhs_type == "f64") || Has(op.row->shape, "f64[") ||
          Has(op.row->shape, "c128[");
 }
 
-// What is saved in float32: half the bytes, and of products what the device's units do; of a CPU's,
-// for which XLA takes other code in float32 (YNNPACK and not Eigen), most of it.
+// Saving of float32. In general half of the bytes. Products take the time of the device's f32
+// units. On a CPU most of a product is saved, because XLA uses other code for float32 (YNNPACK, not
+// Eigen).
 int64_t SavingOf(const Context& context, const Op& op, int64_t ns) {
   if (op.facts->dot && context.limits.f32 && op.facts->flops) {
     const auto at_f32 = static_cast<int64_t>(static_cast<double>(*op.facts->flops) * op.calls *
@@ -36,12 +37,12 @@ int64_t SavingOf(const Context& context, const Op& op, int64_t ns) {
   return op.facts->dot && context.on_cpu ? ns * 4 / 5 : ns / 2;
 }
 
-// Many ops are told by the layer of four fifths of their time, where they have one: the largest of
-// hundreds says nothing of the others.
-constexpr size_t kMany = 12;
+// At least this many ops are described by the layer with four fifths of their time, if there is
+// one. The largest of hundreds of ops does not represent the others.
+constexpr size_t kMinOpsForLayer = 12;
 
 std::string LayerOfMost(const Site& site) {
-  if (site.ops.size() < kMany) return {};
+  if (site.ops.size() < kMinOpsForLayer) return {};
   std::vector<const Op*> ops = site.ops;
   std::stable_sort(ops.begin(), ops.end(), [](const Op* a, const Op* b) { return a->ns > b->ns; });
   std::string layer = ops.front()->row->layer_group;
@@ -56,7 +57,7 @@ std::string LayerOfMost(const Site& site) {
 
 }  // namespace
 
-void JudgeFloat64(const Context& context, Report& report) {
+void CheckFloat64(const Context& context, Report& report) {
   std::vector<const Op*> ops;
   for (const Op& op : context.ops) {
     if (IsDouble(op)) ops.push_back(&op);
@@ -83,7 +84,7 @@ void JudgeFloat64(const Context& context, Report& report) {
   const int64_t ns =
       std::min(site.ns + hidden_ns, context.step_ns - (context.whole_run ? 0 : other_idle_ns));
   saves = std::min(saves, ns);
-  if (context.ShareOfStep(ns) < kNoticeableFloat64) return;
+  if (context.ShareOfStep(ns) < kMinFloat64Share) return;
   const Op& largest = **std::max_element(ops.begin(), ops.end(), [&](const Op* a, const Op* b) {
     return a->ns + hidden_of(a) < b->ns + hidden_of(b);
   });

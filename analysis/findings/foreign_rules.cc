@@ -20,9 +20,10 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr double kForeign = 0.5;   // Of device time: then the run is told by kernels' names.
-constexpr double kExposed = 0.02;  // Of the step, or of a run's span.
-constexpr double kNoticeableKernel = 0.01;
+constexpr double kMinForeignShare =
+    0.5;  // Share of device time: the run is described by kernel names.
+constexpr double kMinExposedShare = 0.02;  // Share of the step, or of a run's span.
+constexpr double kMinForeignKernelShare = 0.01;
 
 struct Kernel {
   int64_t ns = 0;
@@ -38,7 +39,7 @@ struct ForeignWork {
 
 ForeignWork ForeignWorkOf(const Context& context) {
   ForeignWork work;
-  // Configurations are few; each is looked at once.
+  // There are few configurations; each is classified once.
   struct Facts {
     KernelClass of = KernelClass::kOther;
     bool kernel = false;
@@ -109,7 +110,7 @@ std::string ShortName(std::string_view name) {
   return name.size() <= 40 ? std::string(name) : std::string(name.substr(0, 38)) + "..";
 }
 
-void SayWork(const Context& context, const ForeignWork& work, Report& report) {
+void ReportWork(const Context& context, const ForeignWork& work, Report& report) {
   std::vector<std::pair<int64_t, std::string>> parts;
   for (size_t c = 0; c < work.classes.size(); ++c) {
     parts.emplace_back(work.classes[c].ns, Text(static_cast<KernelClass>(c)));
@@ -123,7 +124,7 @@ void SayWork(const Context& context, const ForeignWork& work, Report& report) {
   for (size_t k = 0; k < parts.size() && k < 4; ++k) {
     const double share = static_cast<double>(parts[k].first) / static_cast<double>(work.ns);
     if (share < 0.01) break;
-    // What is exchanged and copied has rules of its own, and may be no fine thing.
+    // Exchanges and copies have their own rules, and may be a cause.
     if (parts[k].second != exchange && parts[k].second != "copies") {
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", parts[k].second, Percent(share));
     }
@@ -146,8 +147,8 @@ void SayWork(const Context& context, const ForeignWork& work, Report& report) {
   }
 }
 
-// Communication of which only the kernels' names are known. What is waiting for other devices is
-// taken apart where the launches on them have counterparts.
+// Communication of which only the kernels' names are known. Waiting for other devices is separated
+// if the launches on the devices have counterparts.
 struct NamedCommunication {
   explicit NamedCommunication(const Context& context) : of(NamedCollectivesOf(context)) {
     int64_t paired = 0, exposed = 0;
@@ -157,16 +158,16 @@ struct NamedCommunication {
       wait_ns += named.exposed_wait_ns;
       if (named.paired) paired += named.exposed_ns;
     }
-    told_apart = paired > 0 && 2 * paired >= exposed;
-    if (!told_apart) wait_ns = 0;
+    is_split = paired > 0 && 2 * paired >= exposed;
+    if (!is_split) wait_ns = 0;
   }
   std::vector<NamedCollective> of;
   int64_t ns = 0, wait_ns = 0;  // Not per step; waiting that nothing hides.
-  bool told_apart = false;      // Waiting of most of it is known.
+  bool is_split = false;        // The waiting of most of it is known.
 };
 
-// The longest launch of a kernel, where it was: the mean of ten says nothing of it.
-void SayLongest(const Context& context, std::string_view kernel, Finding& finding) {
+// Adds the longest launch of a kernel, and its time. A mean of ten launches would not show it.
+void AddLongest(const Context& context, std::string_view kernel, Finding& finding) {
   std::optional<size_t> longest;
   const model::ActivityColumns& all = context.run.activities;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -185,13 +186,13 @@ void ExposedByName(const Context& context, const NamedCommunication& all, Report
   if (all.ns == 0) return;
   const int64_t wait = std::min(context.PerStep(all.wait_ns), exposed);
   const int64_t transfer = exposed - wait;
-  const std::string_view beyond = all.told_apart ? " beyond waiting" : "";
+  const std::string_view beyond = all.is_split ? " beyond waiting" : "";
   // A collective belongs to the step in which it starts, and its instants to the steps in which
   // they lie. So the instants of a step can sum to more than its collectives.
   const int64_t all_ns = std::max(context.PerStep(all.ns), exposed);
   const std::string of_all = context.words.PerStep(Time(all_ns));
   const double share = static_cast<double>(transfer) / static_cast<double>(context.span_ns);
-  if (share < kExposed) {
+  if (share < kMinExposedShare) {
     report.Fine("exposed_collective",
                 {"collectives", fmt::format("{} of {} exposed{}", Time(transfer), of_all, beyond)});
     return;
@@ -207,9 +208,8 @@ void ExposedByName(const Context& context, const NamedCommunication& all, Report
   finding.action = fmt::format(
       "start the exchange earlier and compute beside it, exchange less (larger batch per device, "
       "16 bits), or fewer and larger messages{}",
-      all.told_apart
-          ? ""
-          : "; part of it may be waiting for other devices, which none of this shortens");
+      all.is_split ? ""
+                   : "; part of it may be waiting for other devices, which none of this shortens");
   finding.how_to_check = "the exposed part falls and the step with it";
   finding.saves_high_ns = transfer;
   finding.saves_low_ns = 0;
@@ -219,14 +219,14 @@ void ExposedByName(const Context& context, const NamedCommunication& all, Report
   finding.change->collectives_early = true;
   finding.evidence.Add(context.words.PerStep("collectives,"), all_ns, "ns")
       .Add(context.words.PerStep("with nothing beside them,"), exposed, "ns");
-  if (all.told_apart) {
+  if (all.is_split) {
     finding.evidence.Add(context.words.PerStep("of that, waiting for other devices,"), wait, "ns");
   }
   finding.evidence
       .Add(context.words.PerStep(ShortName(most.name) + " among them,"), context.PerStep(most.ns),
            "ns")
       .Add(context.words.PerStep("its launches,"), context.PerStep(most.count), "count");
-  SayLongest(context, most.name, finding);
+  AddLongest(context, most.name, finding);
   report.Add(std::move(finding));
   if (context.run.devices.size() < 2) {
     report.Withhold("arrival_skew",
@@ -238,7 +238,7 @@ void ExposedByName(const Context& context, const NamedCommunication& all, Report
 void WaitingByName(const Context& context, const NamedCommunication& all, Report& report) {
   for (const NamedCollective& named : all.of) {
     const int64_t wait = named.exposed_wait_ns;
-    if (!named.paired || 5 * wait < named.ns || wait < kLeastNs) continue;
+    if (!named.paired || 5 * wait < named.ns || wait < kMinSavingNs) continue;
     const auto by_wait = [](const auto& a, const auto& b) { return a.second < b.second; };
     const auto [late, waits] =
         std::minmax_element(named.wait_ns.begin(), named.wait_ns.end(), by_wait);
@@ -267,7 +267,7 @@ void WaitingByName(const Context& context, const NamedCommunication& all, Report
           "does meanwhile (its idle time, its kernels)",
           late_words);
     } else {
-      // One that comes last no more often than others may still be waited for the longest.
+      // A device that is last as often as others may still cause the longest waits.
       int64_t caused = 0;
       for (const auto& [device, of_device] : named.caused_ns) caused += of_device;
       const auto culprit =
@@ -312,7 +312,7 @@ void WaitingByName(const Context& context, const NamedCommunication& all, Report
 constexpr int kMinTensorCoreMajor = 7;
 constexpr int kMinTf32Major = 8;
 
-// Major compute capability of the oldest GPU; none: not known of one, or not NVIDIA's.
+// Major compute capability of the oldest GPU; empty: unknown for a GPU, or not NVIDIA's.
 std::optional<int> LeastComputeMajor(const Context& context) {
   std::optional<int> least;
   for (const model::Device& device : context.run.devices) {
@@ -328,7 +328,7 @@ std::optional<int> LeastComputeMajor(const Context& context) {
 void CudaCoreProducts(const Context& context, const ForeignWork& work, Report& report) {
   const Kernel all = Sum(work.cuda_cores);
   const int64_t ns = context.PerStep(all.ns);
-  if (!context.on_gpu || context.ShareOfStep(ns) < kNoticeableKernel) return;
+  if (!context.on_gpu || context.ShareOfStep(ns) < kMinForeignKernelShare) return;
   const std::optional<int> major = LeastComputeMajor(context);
   if (!major || *major < kMinTensorCoreMajor) return;
   const bool tf32 = *major >= kMinTf32Major;
@@ -376,12 +376,13 @@ void CudaCoreProducts(const Context& context, const ForeignWork& work, Report& r
 
 }  // namespace
 
-void JudgeForeignKernels(const Context& context, Report& report) {
+void CheckForeignKernels(const Context& context, Report& report) {
   if (context.on_cpu) return;
   const ForeignWork work = ForeignWorkOf(context);
   const int64_t all = context.device_ns * context.divisor;
-  if (work.ns == 0 || static_cast<double>(work.ns) < kForeign * static_cast<double>(all)) return;
-  SayWork(context, work, report);
+  if (work.ns == 0 || static_cast<double>(work.ns) < kMinForeignShare * static_cast<double>(all))
+    return;
+  ReportWork(context, work, report);
   const NamedCommunication communication(context);
   ExposedByName(context, communication, report);
   WaitingByName(context, communication, report);

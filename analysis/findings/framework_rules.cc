@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a framework runs itself, outside of XLA: ops that are launched one by one from Python, and
-// ops of graphs that XLA could compile.
+// Work that a framework runs itself, outside of XLA: ops launched one by one from Python, and ops
+// of graphs that XLA could compile.
 
 #include <string>
 
@@ -12,8 +12,8 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr double kNoticeableWork =
-    0.05;  // Of the device's work: the host's share moves with the host.
+// Share of the device's work. The host's share would vary with the host.
+constexpr double kMinFrameworkShare = 0.05;
 
 struct FrameworkWork {
   int64_t eager_ns = 0, eager_launches = 0;
@@ -60,7 +60,7 @@ FrameworkWork FrameworkWorkOf(const Context& context) {
 
 void EagerOps(const Context& context, const FrameworkWork& work, Report& report) {
   const int64_t ns = context.PerStep(work.eager_ns);
-  if (ShareOfWork(context, ns) < kNoticeableWork) return;
+  if (ShareOfWork(context, ns) < kMinFrameworkShare) return;
   Finding finding;
   finding.id = "eager_kernels";
   finding.title = {"Wrap eager ops in tf.function", fmt::format("they take {}", Time(ns))};
@@ -83,7 +83,7 @@ void EagerOps(const Context& context, const FrameworkWork& work, Report& report)
 // Each of these ops reads and writes memory that a fusion would keep in registers.
 void CompileThisPart(const Context& context, const FrameworkWork& work, Report& report) {
   const int64_t ns = context.PerStep(work.ops_ns);
-  if (ShareOfWork(context, ns) < kNoticeableWork) return;
+  if (ShareOfWork(context, ns) < kMinFrameworkShare) return;
   const int64_t bound = context.PerStep(work.elementwise_ns);
   Finding finding;
   finding.id = "outside_xla";
@@ -121,7 +121,7 @@ void CompileThisPart(const Context& context, const FrameworkWork& work, Report& 
 
 }  // namespace
 
-void JudgeFrameworkOps(const Context& context, Report& report) {
+void CheckFrameworkOps(const Context& context, Report& report) {
   const FrameworkWork work = FrameworkWorkOf(context);
   if (work.eager_ns > 0) EagerOps(context, work, report);
   if (work.ops_ns > 0) CompileThisPart(context, work, report);

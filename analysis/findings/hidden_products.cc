@@ -13,11 +13,11 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-// What threads take to hand over is shorter.
-constexpr int64_t kLeastWaitNs = 50'000;
-constexpr double kSlowestFlops = 2e9;  // Per second, of all threads; a core without vectors does.
-constexpr double kToldHidden = 0.02;   // Of the step: worth a note,
-constexpr double kNoticeableHidden = 0.25;  // and so much of it that it leads.
+// A hand-over between threads takes less.
+constexpr int64_t kMinHiddenWaitNs = 50'000;
+constexpr double kMinCpuFlopsPerS = 2e9;       // Per second, all threads; reached without vectors.
+constexpr double kMinNotedHiddenShare = 0.02;  // Share of the step that gets a note,
+constexpr double kMinLeadingHiddenShare = 0.25;  // and share that leads.
 
 bool IsDoubleProduct(const Op& op) { return op.facts->dot && op.facts->dot->lhs_type == "f64"; }
 
@@ -28,8 +28,8 @@ HiddenTime HiddenTimeOf(const Context& context, const std::vector<Gap>& gaps) {
   if (!context.on_cpu) return hidden;
   std::map<const Op*, int64_t> sums;
   for (const Gap& gap : gaps) {
-    if (!gap.within_execution || gap.ns < kLeastWaitNs || gap.next == nullptr) continue;
-    // Of several products nobody knows which came last: that with the most work.
+    if (!gap.within_execution || gap.ns < kMinHiddenWaitNs || gap.next == nullptr) continue;
+    // The order of several products is unknown: the one with the most work.
     const Op* product = nullptr;
     for (const uint32_t position : gap.next->facts->products_read) {
       const Op& op = context.ops[position - 1];
@@ -37,10 +37,10 @@ HiddenTime HiddenTimeOf(const Context& context, const std::vector<Gap>& gaps) {
         product = &op;
       }
     }
-    // What it cannot need, however slow the CPU, something else takes: memory that the system hands
-    // out, other programs.
+    // Time that even a slow CPU does not need for this product has another cause: new memory from
+    // the system, or other programs.
     if (product == nullptr ||
-        static_cast<double>(product->facts->flops.value_or(0)) * 1e9 / kSlowestFlops <
+        static_cast<double>(product->facts->flops.value_or(0)) * 1e9 / kMinCpuFlopsPerS <
             static_cast<double>(gap.ns)) {
       continue;
     }
@@ -53,7 +53,7 @@ HiddenTime HiddenTimeOf(const Context& context, const std::vector<Gap>& gaps) {
   return hidden;
 }
 
-void SayHiddenProducts(const Context& context, std::vector<model::GapEvidenceRow>& evidence) {
+void NameHiddenProducts(const Context& context, std::vector<model::GapEvidenceRow>& evidence) {
   if (!context.on_cpu) return;
   std::set<uint32_t> known;
   for (const model::GapEvidenceRow& row : evidence) known.insert(row.gap);
@@ -65,18 +65,18 @@ void SayHiddenProducts(const Context& context, std::vector<model::GapEvidenceRow
                    [](const auto& a, const auto& b) { return a.gap < b.gap; });
 }
 
-GapClaims JudgeHiddenProducts(const Context& context, const std::vector<Gap>& gaps,
+GapClaims CheckHiddenProducts(const Context& context, const std::vector<Gap>& gaps,
                               Report& report) {
   HiddenTime hidden = HiddenTimeOf(context, gaps);
   const int64_t ns = context.PerStep(hidden.sum_ns);
-  if (hidden.gaps.empty() || context.ShareOfSpan(ns) < kToldHidden) return {};
+  if (hidden.gaps.empty() || context.ShareOfSpan(ns) < kMinNotedHiddenShare) return {};
   std::vector<std::pair<int64_t, const Op*>> products;
   for (const auto& [op, of] : hidden.of_product) products.emplace_back(of, op);
   std::sort(products.begin(), products.end(), [](const auto& a, const auto& b) {
     return std::pair(-a.first, a.second->handle) < std::pair(-b.first, b.second->handle);
   });
   const auto& [most_ns, largest] = products.front();
-  if (context.ShareOfSpan(ns) < kNoticeableHidden) {
+  if (context.ShareOfSpan(ns) < kMinLeadingHiddenShare) {
     report.Withhold("hidden_products",
                     fmt::format("{} before what reads the results of {}{}: their products run in "
                                 "threads that are not recorded",

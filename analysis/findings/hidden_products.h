@@ -33,7 +33,7 @@ struct HiddenTime {
 HiddenTime HiddenTimeOf(const Context& context, const std::vector<Gap>& gaps);
 
 // Names the product in the evidence of these gaps that have none. `evidence`: by position.
-void SayHiddenProducts(const Context& context, std::vector<model::GapEvidenceRow>& evidence);
+void NameHiddenProducts(const Context& context, std::vector<model::GapEvidenceRow>& evidence);
 
 }  // namespace xlatrace::analysis::findings
 

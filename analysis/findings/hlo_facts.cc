@@ -24,11 +24,10 @@ using model::HloModule;
 using model::Instruction;
 using model::kNoIndex;
 
-constexpr int64_t kHostMemorySpace = 5;
 constexpr int64_t kMinScoreRows = 512;  // Smallest side of square attention scores. Not measured.
 constexpr int64_t kTensorCoreBytes = 16;
-constexpr int64_t kLeastFreshBytes = 1 << 20;  // Smaller ones come from memory that was freed.
-constexpr int kMostSteps = 16;  // Along a chain of instructions that only pass data on.
+constexpr int64_t kMinFreshBytes = 1 << 20;  // Smaller ones reuse freed memory.
+constexpr int kMaxChainSteps = 16;           // In a chain that only passes data on.
 
 bool IsShort(std::string_view type) { return type == "bf16" || type == "f16"; }
 
@@ -77,7 +76,7 @@ class Reader {
     return static_cast<uint32_t>(&i - module_.instructions.data());
   }
 
-  // The instruction that calls each computation, where there is one only.
+  // The instruction that calls each computation, if there is exactly one.
   void FindCallers() {
     caller_.assign(module_.computations.size(), kNoIndex);
     for (uint32_t i = 0; i < module_.instructions.size(); ++i) {
@@ -114,9 +113,9 @@ class Reader {
     }
   }
 
-  // What made a value, past instructions that only name it.
+  // The instruction that computed a value, behind instructions that only name it.
   uint32_t MadeBy(uint32_t node) const {
-    for (int step = 0; step < kMostSteps; ++step) {
+    for (int step = 0; step < kMaxChainSteps; ++step) {
       const std::string_view opcode = At(node).opcode;
       const auto operands = module_.Operands(At(node));
       if ((opcode != "bitcast" && opcode != "get-tuple-element") || operands.empty()) break;
@@ -139,7 +138,7 @@ class Reader {
       ++end;
     }
     if (end == 0 || (end < path.size() && path[end] != '[' && path[end] != '.')) return {};
-    // Of `*args` only the number says which.
+    // An argument in `*args` has only a number.
     if (path.substr(0, end) == "args") {
       const size_t close = path.find(']');
       return path.substr(end, 1) == "[" && close != path.npos
@@ -151,9 +150,9 @@ class Reader {
 
   void FindFreshResults(const std::vector<uint32_t>& nodes, std::vector<OpFacts>& ops) const {
     if (module_.entry == kNoIndex || module_.computations[module_.entry].root == kNoIndex) return;
-    std::map<std::string_view, int> lenders;  // By shape: parameters whose memory is not shared.
+    std::map<std::string_view, int> lenders;  // By shape: parameters with unshared memory.
     std::map<std::string_view, int> shared;   // Results that share memory with a parameter.
-    std::map<std::string_view, std::set<std::string>> arguments;  // Of the lenders.
+    std::map<std::string_view, std::set<std::string>> arguments;  // Arguments of the lenders.
     for (const Instruction& i : module_.InstructionsOf(module_.computations[module_.entry])) {
       if (i.opcode != "parameter") continue;
       const bool aliased = std::binary_search(module_.aliased_parameters.begin(),
@@ -167,13 +166,13 @@ class Reader {
       const auto operands = module_.Operands(root);
       results.assign(operands.begin(), operands.end());
     }
-    std::map<uint32_t, int64_t> fresh;     // By what makes it.
+    std::map<uint32_t, int64_t> fresh;     // By the instruction that makes them.
     std::map<uint32_t, std::string> lent;  // Which argument could, where only one could.
     for (const uint32_t result : results) {
       const std::string_view shape = WithoutLayout(At(result).shape);
       if (At(MadeBy(result)).opcode == "parameter" || --shared[shape] >= 0) continue;
       const int64_t bytes = hlo::ByteSize(At(result).shape);
-      if (bytes < kLeastFreshBytes || --lenders[shape] < 0) continue;
+      if (bytes < kMinFreshBytes || --lenders[shape] < 0) continue;
       fresh[MadeBy(result)] += bytes;
       if (arguments[shape].size() == 1) lent[MadeBy(result)] = *arguments[shape].begin();
     }
@@ -187,10 +186,10 @@ class Reader {
 
   void FindLoops() {
     in_loop_.assign(module_.computations.size(), false);
-    // Callers come after what they call, so walking backwards meets the outer one first.
+    // Callers follow their callees, so walking backwards reaches the outer one first.
     for (size_t c = module_.computations.size(); c-- > 0;) {
       uint32_t at = caller_[c];
-      for (int depth = 0; at != kNoIndex && depth < kMostSteps; ++depth) {
+      for (int depth = 0; at != kNoIndex && depth < kMaxChainSteps; ++depth) {
         if (At(at).opcode == "while") {
           in_loop_[c] = true;
           break;
@@ -200,7 +199,7 @@ class Reader {
     }
   }
 
-  // A value repeated, and nothing else.
+  // True if the instruction only repeats one value.
   bool Fills(uint32_t node) const {
     std::vector<uint32_t> body;
     Collect(node, 0, body);
@@ -216,7 +215,7 @@ class Reader {
     return broadcasts;
   }
 
-  // What a loop starts with: filled arrays among it are the stacks of its results.
+  // Marks inputs of loops: filled arrays among them are the stacks of the loop's results.
   void FindStacks() {
     starts_stack_.assign(module_.instructions.size(), false);
     for (const Instruction& loop : module_.instructions) {
@@ -234,7 +233,7 @@ class Reader {
     }
   }
 
-  // The instruction itself, and everything inside where it is a fusion or a wrapper.
+  // The instruction itself, and its whole content if it is a fusion or a wrapper.
   void Collect(uint32_t node, int depth, std::vector<uint32_t>& into) const {
     into.push_back(node);
     const Instruction& i = At(node);
@@ -250,9 +249,9 @@ class Reader {
     }
   }
 
-  // What a fused computation's parameter stands for, or the operand itself.
+  // The operand that a fused computation's parameter stands for, or the node itself.
   uint32_t Outside(uint32_t node) const {
-    for (int step = 0; step < kMostSteps; ++step) {
+    for (int step = 0; step < kMaxChainSteps; ++step) {
       const Instruction& i = At(node);
       if (i.opcode != "parameter") return node;
       const uint32_t caller = caller_[i.computation];
@@ -266,11 +265,11 @@ class Reader {
     return node;
   }
 
-  // Walks operands through instructions that only pass data on, into fusions that do no more, and
-  // out of the computation; stops at the first that `is_it` accepts.
+  // Walks operands through instructions that only pass data on, into fusions of such instructions,
+  // and out of the computation. Stops at the first node that `is_it` accepts.
   template <typename IsIt>
   uint32_t Back(uint32_t node, IsIt is_it) const {
-    for (int step = 0; step < kMostSteps; ++step) {
+    for (int step = 0; step < kMaxChainSteps; ++step) {
       node = Outside(node);
       const Instruction& i = At(node);
       if (is_it(i)) return node;
@@ -303,7 +302,7 @@ class Reader {
   }
 
   // The product of the dimensions that `name` lists: "lhs_contracting_dims={1}" of a dot, or
-  // "lhs_contracting_dimensions":["1"] of a library call. 0: it is not there.
+  // "lhs_contracting_dimensions":["1"] of a library call. 0: `name` is absent.
   static int64_t Listed(std::string_view text, std::string_view name,
                         const hlo::ArrayShape& shape) {
     size_t at = text.find(name);
@@ -414,7 +413,7 @@ class Reader {
     return scatter;
   }
 
-  // What a computation does when it only moves data.
+  // Kind of movement of a computation that only moves data.
   Movement MovementOf(const std::vector<uint32_t>& body) const {
     Movement movement = Movement::kNone;
     bool fills = false;  // Writes a repeated value: nothing is copied.
@@ -463,7 +462,7 @@ class Reader {
   static bool InHostMemory(std::string_view shape) {
     if (!Has(shape, "S(5)")) return false;
     for (const hlo::ArrayShape& leaf : hlo::Leaves(shape)) {
-      if (leaf.memory_space == kHostMemorySpace) return true;
+      if (leaf.memory_space == hlo::kHostMemorySpaceNumber) return true;
     }
     return false;
   }
@@ -551,7 +550,7 @@ class Reader {
     for (const uint32_t inner : body) {
       if (At(inner).opcode != "copy") continue;
       uint32_t at = inner;
-      for (int step = 0; step < kMostSteps; ++step) {
+      for (int step = 0; step < kMaxChainSteps; ++step) {
         at = Outside(at);
         const Instruction& i = At(at);
         if (i.opcode == "parameter") break;

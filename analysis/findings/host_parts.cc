@@ -20,11 +20,11 @@ namespace {
 using model::HostEvent;
 using model::Id;
 
-constexpr size_t kShown = 3;
+constexpr size_t kMaxShownParts = 3;
 
 using Thread = std::pair<Id, int64_t>;  // Process, thread.
 
-// The gaps of a device: disjoint, ascending, with what of each is claimed.
+// The gaps of a device: disjoint, ascending, each with its claimed part.
 struct DeviceGaps {
   Id process_id = 0;
   std::vector<const model::GapRow*> rows;
@@ -118,7 +118,7 @@ void AddHostParts(const Context& context, const GapClaims& claims, Finding& find
     if (10 * ns >= all) by_time.emplace_back(ns, text);
   }
   std::sort(by_time.rbegin(), by_time.rend());
-  if (by_time.size() > kShown) by_time.resize(kShown);
+  if (by_time.size() > kMaxShownParts) by_time.resize(kMaxShownParts);
   for (const auto& [ns, text] : by_time) {
     finding.evidence.Add(
         context.words.PerStep(fmt::format("of that, while the host was in {},", text)),

@@ -23,15 +23,15 @@ using model::GapCause;
 using model::Id;
 
 constexpr double kLaunchShare = 0.03;
-constexpr int64_t kSmallKernelNs = 3'000;
-constexpr int64_t kShortKernelNs = 10'000;
-constexpr int64_t kManyLaunches = 100;  // Per step.
+constexpr int64_t kMaxSmallKernelNs = 3'000;
+constexpr int64_t kMaxShortKernelNs = 10'000;
+constexpr int64_t kMinLaunchesPerStep = 100;
 constexpr double kHostGapShare = 0.02;
 constexpr double kFineGapShare = 0.01;
-constexpr int64_t kLoopFloorNs = 2'000;  // What an iteration costs without asking the host.
-constexpr int64_t kLeastIterations = 10;
+constexpr int64_t kLoopFloorNs = 2'000;  // Cost of an iteration without the host.
+constexpr int64_t kMinHostIterations = 10;
 
-// The op in steady steps by time that gaps before it take.
+// The op in steady steps with the time of the gaps before it.
 struct WaitedFor {
   const Op* op = nullptr;
   int64_t ns = 0;
@@ -43,7 +43,7 @@ struct LaunchGaps {
   int64_t idle = 0;
   int64_t count = 0;
   int64_t known = 0;     // Gaps of which the host's call is known, and came too late.
-  int64_t launched = 0;  // Idle time before what had been launched long before.
+  int64_t launched = 0;  // Idle time before work that had been launched long before.
   GapClaims claims;
   std::map<const Op*, WaitedFor> waited;
 };
@@ -96,7 +96,7 @@ Evidence LaunchEvidence(const Context& context, const LaunchGaps& sums) {
   return evidence;
 }
 
-// Says before which op, and before ops of which line, the device waits longest.
+// Adds the op, and the line, before whose ops the device waits longest.
 void NameWaiting(const Context& context, const std::map<const Op*, WaitedFor>& waited,
                  Finding& finding) {
   std::map<std::string, int64_t> by_source;
@@ -144,7 +144,7 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   }
   Finding finding;
   finding.id = "launch_bound";
-  // What covers the ops is one launch for the host.
+  // All covered ops together are one launch for the host.
   finding.change.emplace();
   finding.change->one_launch = true;
   finding.title = {"Launch less", fmt::format("the device waits {} per step for {}", Time(ns),
@@ -168,7 +168,7 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   report.Add(std::move(finding));
 }
 
-// Kernels that take less than it takes to start them, or that are most of what is launched.
+// Kernels that are shorter than the cost of their start, or that are most of the launches.
 void SmallKernels(const Context& context, Report& report) {
   if (!context.on_gpu || context.graph_share > 0.02 || context.ops.empty()) return;
   struct Small {
@@ -187,13 +187,13 @@ void SmallKernels(const Context& context, Report& report) {
     all += op.launches;
     if (op.launches == 0) continue;
     const int64_t mean = op.ns * context.divisor / op.launches;
-    if (mean < kSmallKernelNs) tiny.Add(op);
-    if (mean < kShortKernelNs) small.Add(op);
+    if (mean < kMaxSmallKernelNs) tiny.Add(op);
+    if (mean < kMaxShortKernelNs) small.Add(op);
   }
   const auto per_step = [&](const Small& of) { return context.PerStep(of.launches); };
   const int64_t ramp = per_step(tiny) * 1'200;
   const bool by_ramp = context.ShareOfStep(ramp) >= kHostGapShare;
-  const bool by_count = per_step(small) >= kManyLaunches && 5 * small.launches >= 2 * all &&
+  const bool by_count = per_step(small) >= kMinLaunchesPerStep && 5 * small.launches >= 2 * all &&
                         context.ShareOfStep(small.ns) >= kHostGapShare;
   if (!by_ramp && !by_count) {
     report.Fine("small_kernels",
@@ -258,7 +258,7 @@ struct CauseGaps {
 
 struct StepGaps {
   std::map<GapCause, CauseGaps> by_cause;
-  int64_t launched = 0;  // Of unknown cause, before work that had been launched long before.
+  int64_t launched = 0;  // Unknown cause, before work launched long before.
   int64_t all = 0;
 };
 
@@ -282,15 +282,15 @@ StepGaps SumStepGaps(const Context& context, const std::vector<Gap>& gaps) {
   return sums;
 }
 
-// What is said of idle time of one cause.
+// Texts of a finding about idle time of one cause.
 struct CauseWords {
   GapCause cause;
   std::string_view id, advice, figures, what, why, action, check;
   Sure sure;
-  std::string_view tensorflow;  // The action in its words, where they differ.
+  std::string_view tensorflow;  // The action in TensorFlow's terms, if they differ.
 };
-// No word for compilation: a step with one in it is not steady (steps.h), and `recompile` judges
-// what it costs.
+// No text for compilation: a step with compilation is not steady (steps.h), and `recompile` reports
+// its cost.
 constexpr std::array<CauseWords, 5> kCauseWords = {{
     {GapCause::kSynchronisation, "sync_each_step", "Stop waiting for the device each step",
      "{} idle after a synchronisation",
@@ -339,7 +339,7 @@ constexpr std::array<CauseWords, 5> kCauseWords = {{
      {}},
 }};
 
-// `launched`: most of it lies before work that stood ready, so the host is not the cause.
+// `launched`: most of the time lies before work that was ready, so the host is not the cause.
 Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGaps& of,
                        bool launched) {
   const int64_t ns = context.PerStep(of.ns);
@@ -348,7 +348,7 @@ Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGap
   finding.sure = context.Allowed(words.sure);
   finding.how_to_check = words.check;
   if (launched) {
-    SayLaunched(context, ns, finding);
+    AddLaunched(context, ns, finding);
   } else {
     finding.title = {std::string(words.advice), fmt::format(fmt::runtime(words.figures),
                                                             fmt::format("{} per step", Time(ns)))};
@@ -412,7 +412,7 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
 }
 
 // A loop whose trip count the host reads back: a copy of a byte or two, and a wait, per iteration.
-// Gives the gaps that it speaks of.
+// Returns the gaps that its finding claims.
 GapClaims LoopConditions(const Context& context, const std::vector<Gap>& gaps, Report& report) {
   if (!context.on_gpu) return {};
   const auto reads_condition = [&](model::Id activity_id) {
@@ -429,7 +429,7 @@ GapClaims LoopConditions(const Context& context, const std::vector<Gap>& gaps, R
   int64_t idle = 0;
   int64_t count = 0;
   GapClaims claims;
-  int64_t loops = 0;  // Of them copies that are known to be a loop's.
+  int64_t loops = 0;  // Number of the copies that are known to belong to a loop.
   std::map<const Op*, int64_t> before;
   for (const Gap& gap : gaps) {
     if (!gap.within_execution) continue;
@@ -445,7 +445,7 @@ GapClaims LoopConditions(const Context& context, const std::vector<Gap>& gaps, R
   }
   const int64_t iterations = context.PerStep(count);
   const int64_t saves = context.PerStep(idle) - iterations * kLoopFloorNs;
-  // Of a whole run: of the time in which programs run, however long it took to get there.
+  // In a whole run: share of the time in which programs run, without the time before them.
   int64_t of_ns = context.span_ns;
   if (context.whole_run) {
     int64_t running = 0;
@@ -454,7 +454,7 @@ GapClaims LoopConditions(const Context& context, const std::vector<Gap>& gaps, R
     }
     of_ns = context.PerStep(running);
   }
-  if (iterations < kLeastIterations ||
+  if (iterations < kMinHostIterations ||
       static_cast<double>(saves) < kLaunchShare * static_cast<double>(of_ns)) {
     return {};
   }
@@ -538,9 +538,9 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
 
 }  // namespace
 
-void JudgeHost(const Context& context, Report& report) {
+void CheckHost(const Context& context, Report& report) {
   std::vector<Gap> gaps = GapsOf(context);
-  // What is known to be a loop's is nothing else's, nor is a pause.
+  // Gaps of loops and pauses have their own findings.
   const auto leave_out = [&](const GapClaims& spoken_of) {
     std::set<uint32_t> known;
     for (const auto& [gap, ns] : spoken_of) known.insert(gap);
@@ -549,18 +549,18 @@ void JudgeHost(const Context& context, Report& report) {
     });
   };
   leave_out(LoopConditions(context, gaps, report));
-  JudgePauses(context, report);
-  leave_out(JudgeHiddenProducts(context, gaps, report));
+  CheckPauses(context, report);
+  leave_out(CheckHiddenProducts(context, gaps, report));
   leave_out(ReportHostWork(context, gaps, report));
   if (context.whole_run || context.attribution.executions.empty()) {
-    JudgeLaunching(context, gaps, report);
+    CheckLaunching(context, gaps, report);
   } else {
     LaunchBound(context, gaps, report);
   }
   SmallKernels(context, report);
-  const bool eager = !context.whole_run && JudgeEagerOps(context, gaps, report);
+  const bool eager = !context.whole_run && CheckEagerOps(context, gaps, report);
   if (context.on_cpu) {
-    JudgeBetweenPrograms(context, gaps, eager, report);
+    CheckBetweenPrograms(context, gaps, eager, report);
     report.Withhold("idle", "idle time inside programs: on a CPU the host is the device");
   } else if (!context.whole_run && !context.attribution.executions.empty()) {
     BetweenSteps(context, gaps, report);

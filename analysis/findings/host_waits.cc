@@ -25,10 +25,10 @@ struct Waits {
   std::vector<const model::HostEvent*> calls;
 };
 
-constexpr double kMostOfThem = 0.75;
+constexpr double kMinPlaceShare = 0.75;
 
-// The ranges of their threads that most of the calls were made in ("aten::to > aten::copy_"), and
-// how many of these; nothing where no place has most of them.
+// The ranges of the threads in which most of the calls were made, and the number of these calls.
+// Example: "aten::to > aten::copy_". Empty if no place has most calls.
 std::pair<std::string, int64_t> PlaceOf(const std::vector<const model::HostEvent*>& calls,
                                         const std::vector<model::HostEvent>& events) {
   RangePaths paths;
@@ -45,7 +45,7 @@ std::pair<std::string, int64_t> PlaceOf(const std::vector<const model::HostEvent
   const auto add_ranges = [&]() -> Status {
     for (const model::HostEvent& event : events) {
       if (event.range_id == 0) continue;
-      const auto at = texts.try_emplace(event.name, RangePaths::kNoText);
+      const auto at = texts.try_emplace(event.name, RangePaths::kNoTextId);
       if (at.second) at.first->second = paths.AddText(event.name);
       if (!paths.AddRange(thread_of(event), at.first->second, event.start_ns, event.end_ns)) break;
     }
@@ -60,7 +60,7 @@ std::pair<std::string, int64_t> PlaceOf(const std::vector<const model::HostEvent
       std::max_element(of_path.begin(), of_path.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == of_path.end() ||
-      static_cast<double>(most->second) < kMostOfThem * static_cast<double>(calls.size())) {
+      static_cast<double>(most->second) < kMinPlaceShare * static_cast<double>(calls.size())) {
     return {};
   }
   return *most;
@@ -84,7 +84,7 @@ Intervals BasisOf(const Context& context) {
   return Normalise(std::move(basis));
 }
 
-// By what the name begins with after cuda, cu or hip.
+// By the beginning of the name after cuda, cu or hip.
 bool SetsUp(std::string_view name) {
   for (const std::string_view maker : {"cuda", "cu", "hip"}) {
     if (!name.starts_with(maker)) continue;
@@ -169,7 +169,7 @@ int64_t RefillingNs(const Context& context, const GapClaims& claims) {
 }
 
 std::string CopiesOfWaits(const Context& context, int64_t waits) {
-  constexpr int64_t kSmallBytes = int64_t{64} << 10;
+  constexpr int64_t kMaxSmallBytes = int64_t{64} << 10;
   std::map<std::pair<model::CopyKind, int64_t>, int64_t> copies;
   const model::ActivityColumns& all = context.run.activities;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -178,7 +178,7 @@ std::string CopiesOfWaits(const Context& context, int64_t waits) {
                          (config.copy_kind == model::CopyKind::kHostToDevice ||
                           config.copy_kind == model::CopyKind::kDeviceToHost);
     if (!is_host || !context.InBasis(i)) continue;
-    if (all.bytes[i] >= 0 && all.bytes[i] <= kSmallBytes) {
+    if (all.bytes[i] >= 0 && all.bytes[i] <= kMaxSmallBytes) {
       ++copies[{config.copy_kind, all.bytes[i]}];
     }
   }
@@ -202,7 +202,7 @@ std::string AddHostWaits(const Context& context, Finding& finding, int64_t* wait
     if (event.range_id != 0 || (ActsOf(event) & static_cast<uint8_t>(HostAct::kWaits)) == 0) {
       continue;
     }
-    // A wait belongs to where it begins, so that each counts once.
+    // A wait belongs to the gap in which it begins, so that each counts once.
     const auto at =
         std::upper_bound(basis.begin(), basis.end(), event.start_ns,
                          [](int64_t time, const Interval& of) { return time < of.end_ns; });

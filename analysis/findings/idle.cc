@@ -13,7 +13,7 @@ namespace {
 
 using model::Id;
 
-// How much of a gap lies in steady steps of its device: what the idle part of the step bar counts.
+// The part of a gap in steady steps of its device, which is the idle part of the step bar.
 class SteadyTime {
  public:
   explicit SteadyTime(const Context& context) : whole_run_(context.whole_run) {
@@ -55,7 +55,7 @@ Causes ByCause(const Context& context, const GapClaims& claims) {
 
 std::vector<Gap> GapsOf(const Context& context) {
   const SteadyTime steady(context);
-  std::map<std::pair<Id, Id>, int64_t> first_start;  // Of a program on a device.
+  std::map<std::pair<Id, Id>, int64_t> first_start;  // By program and device.
   for (const model::Execution& execution : context.attribution.executions) {
     int64_t& first = first_start.try_emplace({execution.module_id, execution.device_id}, INT64_MAX)
                          .first->second;
@@ -90,21 +90,21 @@ int64_t StartOfWork(const Context& context) {
     int64_t ns = 0;
     int64_t first_ns = INT64_MAX;
   };
-  std::map<Id, Calls> calls;  // Of a program.
+  std::map<Id, Calls> calls;  // By program.
   for (const model::Execution& execution : context.attribution.executions) {
     Calls& of = calls[execution.module_id];
     ++of.count;
     of.ns += execution.end_ns - execution.start_ns;
     of.first_ns = std::min(of.first_ns, execution.start_ns);
   }
-  constexpr int64_t kCalledOften = 3;
+  constexpr int64_t kMinCalls = 3;
   int64_t most_ns = 0;
   for (const auto& [module_id, of] : calls) {
-    if (of.count >= kCalledOften) most_ns = std::max(most_ns, of.ns);
+    if (of.count >= kMinCalls) most_ns = std::max(most_ns, of.ns);
   }
   int64_t first_ns = INT64_MAX;
   for (const auto& [module_id, of] : calls) {
-    if (of.count >= kCalledOften && 5 * of.ns >= most_ns) {
+    if (of.count >= kMinCalls && 5 * of.ns >= most_ns) {
       first_ns = std::min(first_ns, of.first_ns);
     }
   }
@@ -125,7 +125,7 @@ double CallsOnIdlePct(const Context& context) {
   return 100 * static_cast<double>(on_idle) / static_cast<double>(std::max<int64_t>(calls, 1));
 }
 
-void SayLaunched(const Context& context, int64_t ns, Finding& finding) {
+void AddLaunched(const Context& context, int64_t ns, Finding& finding) {
   finding.title = {"Find what the device waits for",
                    context.words.PerStep(fmt::format("{} idle", Time(ns))) + ", its work launched"};
   finding.sentence = {fmt::format("The device is idle for {} of the {}, with its work launched",

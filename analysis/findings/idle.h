@@ -18,9 +18,9 @@
 
 namespace xlatrace::analysis::findings {
 
-inline constexpr int64_t kLaunchGapNs = 50'000;  // A longer gap has another cause than launching.
-inline constexpr int64_t kLaunchCostNs = 1'500;  // Between kernels while the launch queue is full.
-inline constexpr int64_t kCalledAgain = 10;      // Calls of one program that are no trial any more.
+inline constexpr int64_t kLaunchGapNs = 50'000;   // A longer gap has another cause than launching.
+inline constexpr int64_t kLaunchCostNs = 1'500;   // Between kernels while the launch queue is full.
+inline constexpr int64_t kMinRepeatedCalls = 10;  // A program with fewer calls may be a trial.
 
 struct Gap {
   const model::GapRow* row = nullptr;
@@ -47,7 +47,7 @@ std::string LongestOf(const Context& context, const GapClaims& claims);
 // Share of the host's launch calls, on all devices, that found their device idle, in percent.
 double CallsOnIdlePct(const Context& context);
 // Adds to the finding that the work after `ns` of idle time had already been launched.
-void SayLaunched(const Context& context, int64_t ns, Finding& finding);
+void AddLaunched(const Context& context, int64_t ns, Finding& finding);
 // ", on GPU 1": the device of context.launch_queue; empty if the run has one device.
 std::string WhoseQueue(const Context& context);
 // Text of the evidence item with the time of the claimed gaps.
@@ -60,20 +60,20 @@ void NameCauses(const Context& context, Report& report);
 
 // Why the device waits if no executions are recorded (eager frameworks, whole runs):
 // `sync_each_step`, `launch_bound`, `host_gap`, `input_bound`, `long_stall`, `idle`.
-void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report& report);
+void CheckLaunching(const Context& context, const std::vector<Gap>& gaps, Report& report);
 
 // `pauses`: gaps in few steps that are much longer than those of the others.
-void JudgePauses(const Context& context, Report& report);
+void CheckPauses(const Context& context, Report& report);
 
 // `hidden_products`. Returns the gaps that its finding claims.
-GapClaims JudgeHiddenProducts(const Context& context, const std::vector<Gap>& gaps, Report& report);
+GapClaims CheckHiddenProducts(const Context& context, const std::vector<Gap>& gaps, Report& report);
 
 // `eager_ops`. Returns true if there is a finding.
-bool JudgeEagerOps(const Context& context, const std::vector<Gap>& gaps, Report& report);
-// On a CPU: `host_gap`, `input_bound`. `small_are_judged`: gaps before small programs are left
+bool CheckEagerOps(const Context& context, const std::vector<Gap>& gaps, Report& report);
+// On a CPU: `host_gap`, `input_bound`. `small_are_checked`: gaps before small programs are left
 // out, because these have their own finding.
-void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
-                          bool small_are_judged, Report& report);
+void CheckBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
+                          bool small_are_checked, Report& report);
 
 }  // namespace xlatrace::analysis::findings
 

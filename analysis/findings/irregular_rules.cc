@@ -19,10 +19,10 @@ std::string TakesOfStep(const Context& context, const Site& site) {
 
 using model::OpKind;
 
-constexpr double kSlowOp = 0.01;
-constexpr double kMuchOfStep = 0.1;  // Where nobody knows what it must take.
-constexpr double kWastesMost = 0.5;
-constexpr double kMemoryBound = 0.8;  // Of what memory reaches.
+constexpr double kMinIrregularShare = 0.01;
+constexpr double kMinUnboundedShare = 0.1;  // For ops of unknown minimum time.
+constexpr double kMinWastedShare = 0.5;
+constexpr double kMinMemoryBoundShare = 0.8;  // Share of the achievable memory bandwidth.
 
 bool IsScatterAdd(const Op& op) {
   if (op.facts->scatter) return true;
@@ -31,7 +31,7 @@ bool IsScatterAdd(const Op& op) {
          LastPart(op.row->op_name).starts_with("scatter_add");
 }
 
-// What adding rows costs where they do not collide: they are read, and the table's rows read and
+// Minimum time to add rows without collisions: the rows are read, and the table's rows are read and
 // written.
 int64_t ScatterFloor(const Context& context, const Op& op) {
   // The best rate of the run's own may be the scatter's.
@@ -53,8 +53,9 @@ void Scatters(const Context& context, Report& report) {
     for (const Op* op : site.ops) floor += ScatterFloor(context, *op);
     const int64_t saves = site.ns - std::min(floor, site.ns);
     all += site.ns;
-    if (context.ShareOfStep(saves) < (context.limits.bytes ? kSlowOp : kMuchOfStep) ||
-        static_cast<double>(saves) < kWastesMost * static_cast<double>(site.ns)) {
+    if (context.ShareOfStep(saves) <
+            (context.limits.bytes ? kMinIrregularShare : kMinUnboundedShare) ||
+        static_cast<double>(saves) < kMinWastedShare * static_cast<double>(site.ns)) {
       continue;
     }
     found = true;
@@ -114,7 +115,8 @@ void Scatters(const Context& context, Report& report) {
                     context.WorkShare(site.ns)),
         TakesOfStep(context, site), InBrackets(site.source)};
     finding.how_to_check = "the scatter fusion is gone; the step falls by about its time";
-    // One of the two products is the gradient's; the lookup's may be what the lookup takes now.
+    // One product is the gradient. The other replaces the lookup and may take as long as it does
+    // now.
     finding.saves_high_ns = product_wins ? saves - product_ns / 2 : saves;
     finding.saves_low_ns = product_wins ? saves - product_ns : context.limits.bytes ? saves / 2 : 0;
     finding.basis = floor > 0 ? Basis::kRoofline : Basis::kMeasured;
@@ -146,7 +148,7 @@ void Sorts(const Context& context, Report& report) {
     finding.how_to_check = "time and number of sort kernels";
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = wide ? site.ns / 2 : 0;
-    // Much of the step is no pattern any more: whatever the keys are, the sort is what costs.
+    // With a large part of the step, the sort is the cause for any keys.
     const bool much = context.ShareOfStep(site.ns) > 0.2;
     finding.sure = context.Allowed(wide || much ? Sure::kMedium : Sure::kLow);
     finding.sentence = {fmt::format("Sorting is {}", context.WorkShare(site.ns)),
@@ -159,11 +161,11 @@ void Sorts(const Context& context, Report& report) {
 }
 
 void RandomNumbers(const Context& context, Report& report) {
-  // Shares of fusions count, so that masks made where they are used are seen too.
+  // Shares of fusions count, so that masks inside a fusion with their user are found too.
   const auto& shares = context.attribution.shares;
   const auto is_random = [](std::string_view op_name) {
-    // The last ones are functions of jax.random: where a backend has no threefry of its own (CPUs),
-    // their loop is all that names it.
+    // The last ones are functions of jax.random. On a backend without threefry (CPUs), only the
+    // loop's name identifies them.
     for (const std::string_view part :
          {"threefry", "random_bits", "random_wrap", "rng_bit_generator", "jit(_uniform)",
           "jit(_normal)", "jit(_normal_real)", "jit(_truncated_normal)", "jit(_bernoulli)",
@@ -195,9 +197,10 @@ void RandomNumbers(const Context& context, Report& report) {
       ppm = 1'000'000;
     }
     if (ppm < 200'000) continue;
-    // Made where they are used, in a fusion that memory bounds: without them it would take as long.
+    // Masks inside a memory-bound fusion with their user. Without them it would take as long.
     const auto rate = op.BytesPerSecond();
-    if (split && rate && context.limits.bytes && *rate >= kMemoryBound * *context.limits.bytes) {
+    if (split && rate && context.limits.bytes &&
+        *rate >= kMinMemoryBoundShare * *context.limits.bytes) {
       continue;
     }
     all += static_cast<int64_t>(static_cast<double>(op.ns) * static_cast<double>(ppm) / 1e6);
@@ -287,7 +290,7 @@ void CustomCalls(const Context& context, Report& report) {
 
 }  // namespace
 
-void JudgeIrregular(const Context& context, Report& report) {
+void CheckIrregular(const Context& context, Report& report) {
   Scatters(context, report);
   Sorts(context, report);
   RandomNumbers(context, report);

@@ -52,7 +52,8 @@ Role RoleOf(const model::LaunchConfig& config) {
 struct AttentionTime {
   int64_t softmax_ns = 0, between_ns = 0, products_ns = 0;
   int64_t count = 0;
-  std::set<uint32_t> configs;  // Of the softmax and the kernels between it and the products.
+  std::set<uint32_t>
+      configs;  // Configurations of the softmax and of the kernels up to the products.
 };
 
 class AttentionFinder {

@@ -18,20 +18,20 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr double kSlowKernel = 0.01;
-constexpr int64_t kMostWavesMilli = 3000;
-constexpr double kWaveEfficiency = 0.75;
-constexpr double kGoodKernelRate =
-    0.7;  // Of the achievable: no finding about shape or registers then.
-constexpr int64_t kManyRegisters = 168;
+constexpr double kMinSlowKernelShare = 0.01;
+constexpr int64_t kMaxWavesMilli = 3000;
+constexpr double kMaxWaveEfficiencyRatio = 0.75;
+// Share of the achievable rate from which there is no finding about shape or registers.
+constexpr double kGoodKernelRateShare = 0.7;
+constexpr int64_t kMinHighRegisters = 168;
 constexpr int64_t kLowOccupancyMilliPct = 25'000;
-constexpr double kFarFromRoofs = 0.4;
+constexpr double kMaxRoofShare = 0.4;
 constexpr size_t kStepsForClocks = 12;
-constexpr double kSlower = 1.04;
-constexpr double kMostOfThem = 0.8;
+constexpr double kMinClockSlowdownRatio = 1.04;
+constexpr double kMinSlowerTimeShare = 0.8;
 
-// Launches as many blocks as the device holds, and lets each take tile after tile: its waves say
-// nothing about its tiles.
+// A kernel with as many blocks as the device holds, which lets each block take tile after tile. Its
+// waves do not describe its tiles.
 bool IsPersistent(const model::LaunchConfig& config, int64_t sm_count) {
   int64_t blocks = 1;
   for (const auto& n : config.grid) blocks *= n.value_or(1);
@@ -58,7 +58,7 @@ void TailWaves(const Context& context, const LongestLaunches& launches, Report& 
   std::vector<const Op*> ops;
   bool judged = false;
   for (const Op& op : context.ops) {
-    if (!op.facts->dot || context.ShareOfStep(op.ns) < kSlowKernel) continue;
+    if (!op.facts->dot || context.ShareOfStep(op.ns) < kMinSlowKernelShare) continue;
     const auto rate = ProductRate(context, op);
     const auto work = op.row->flops ? op.row->flops : op.facts->flops;
     const model::OccupancyRow* occupancy = launches.OccupancyOf(op);
@@ -66,7 +66,7 @@ void TailWaves(const Context& context, const LongestLaunches& launches, Report& 
     judged = true;
     const double reached =
         static_cast<double>(*work) * op.calls / (static_cast<double>(op.ns) * 1e-9) / *rate;
-    if (reached >= kGoodKernelRate || *occupancy->waves_milli >= kMostWavesMilli ||
+    if (reached >= kGoodKernelRateShare || *occupancy->waves_milli >= kMaxWavesMilli ||
         IsPersistent(*launches.ConfigOf(op), SmCount(context, occupancy->device_id))) {
       continue;
     }
@@ -78,14 +78,14 @@ void TailWaves(const Context& context, const LongestLaunches& launches, Report& 
     for (const Op* op : site.ops) {
       const double waves = static_cast<double>(*launches.OccupancyOf(*op)->waves_milli) / 1000;
       const double efficiency = waves / std::max(std::ceil(waves), 1.0);
-      if (efficiency >= kWaveEfficiency) continue;
+      if (efficiency >= kMaxWaveEfficiencyRatio) continue;
       const auto work = op->row->flops ? op->row->flops : op->facts->flops;
       const auto floor = static_cast<int64_t>(static_cast<double>(*work) * op->calls * 1e9 /
                                               *ProductRate(context, *op));
       saves += std::min(static_cast<int64_t>(static_cast<double>(op->ns) * (1 - efficiency)),
                         op->ns - std::min(op->ns, floor));
     }
-    if (context.ShareOfStep(saves) < kSlowKernel) continue;
+    if (context.ShareOfStep(saves) < kMinSlowKernelShare) continue;
     found = true;
     const Op& largest = site.largest();
     const double waves = static_cast<double>(*launches.OccupancyOf(largest)->waves_milli) / 1000;
@@ -114,7 +114,8 @@ void TailWaves(const Context& context, const LongestLaunches& launches, Report& 
 void Registers(const Context& context, const LongestLaunches& launches, Report& report) {
   std::vector<const Op*> ops;
   for (const Op& op : context.ops) {
-    if (op.facts->dot || context.ShareOfStep(op.ns) < kSlowKernel || launches.IsLibrary(op)) {
+    if (op.facts->dot || context.ShareOfStep(op.ns) < kMinSlowKernelShare ||
+        launches.IsLibrary(op)) {
       continue;
     }
     const model::OccupancyRow* occupancy = launches.OccupancyOf(op);
@@ -126,8 +127,8 @@ void Registers(const Context& context, const LongestLaunches& launches, Report& 
     const int64_t registers = launches.ConfigOf(op)->registers_per_thread.value_or(0);
     const auto compute = op.time->compute_utilisation_milli_pct;
     const auto memory = op.time->memory_utilisation_milli_pct;
-    if (registers < kManyRegisters || !compute || !memory ||
-        static_cast<double>(std::max(*compute, *memory)) >= kFarFromRoofs * 100'000) {
+    if (registers < kMinHighRegisters || !compute || !memory ||
+        static_cast<double>(std::max(*compute, *memory)) >= kMaxRoofShare * 100'000) {
       continue;
     }
     ops.push_back(&op);
@@ -141,7 +142,7 @@ void Registers(const Context& context, const LongestLaunches& launches, Report& 
                   100'000;
       saves += static_cast<int64_t>(static_cast<double>(op->ns) * left);
     }
-    if (context.ShareOfStep(saves) < kSlowKernel) continue;
+    if (context.ShareOfStep(saves) < kMinSlowKernelShare) continue;
     const Op& largest = site.largest();
     const model::OccupancyRow& occupancy = *launches.OccupancyOf(largest);
     Finding finding = FindingAbout(context, "register_pressure", site);
@@ -223,7 +224,7 @@ std::vector<Drift> DriftsOf(const Context& context) {
   return drifts;
 }
 
-// Multiprocessors that clock down slow what they bound, and leave memory as it is.
+// A lower clock slows kernels that multiprocessors bound, but not those that memory bounds.
 void Clocks(const Context& context, Report& report) {
   if (static_cast<size_t>(context.steady_count) < kStepsForClocks) {
     report.Withhold("clock_throttle", fmt::format("clocks: {} steady steps, {} needed",
@@ -237,7 +238,7 @@ void Clocks(const Context& context, Report& report) {
     if (drift.compute) {
       compute += drift.ns;
       compute_ratio += weighted;
-      if (drift.ratio >= kSlower) slowed += drift.ns;
+      if (drift.ratio >= kMinClockSlowdownRatio) slowed += drift.ns;
     } else {
       memory += drift.ns;
       memory_ratio += weighted;
@@ -250,8 +251,8 @@ void Clocks(const Context& context, Report& report) {
   compute_ratio /= static_cast<double>(compute);
   if (memory > 0) memory_ratio /= static_cast<double>(memory);
   const bool memory_as_well = memory > 0 && memory_ratio - 1 > (compute_ratio - 1) / 2;
-  if (compute_ratio < kSlower || memory_as_well ||
-      static_cast<double>(slowed) < kMostOfThem * static_cast<double>(compute)) {
+  if (compute_ratio < kMinClockSlowdownRatio || memory_as_well ||
+      static_cast<double>(slowed) < kMinSlowerTimeShare * static_cast<double>(compute)) {
     if (std::abs(compute_ratio - 1) < 0.02) {
       report.Fine(
           "clock_throttle",
@@ -292,7 +293,7 @@ void Clocks(const Context& context, Report& report) {
 
 }  // namespace
 
-void JudgeKernels(const Context& context, Report& report) {
+void CheckKernels(const Context& context, Report& report) {
   if (!context.on_gpu) return;
   const bool known = !context.analysis.occupancies.empty();
   if (known) {

@@ -57,8 +57,8 @@ std::optional<DeviceLag> LagOf(const Context& context) {
   return FindDeviceLag(steps);
 }
 
-const Op* SayLag(const Context& context, const DeviceLag& lag, const OpOfActivity& op_of,
-                 Finding& finding) {
+const Op* DescribeLag(const Context& context, const DeviceLag& lag, const OpOfActivity& op_of,
+                      Finding& finding) {
   const LagCause cause = CauseOfLag(context, lag, op_of);
   const std::string device = DeviceWords(context, lag.device);
   finding.title = {"Even out the devices",

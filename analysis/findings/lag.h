@@ -26,8 +26,8 @@ using OpOfActivity = std::function<const Op*(size_t)>;
 
 // Writes title, action and evidence. Returns the op that is responsible: one that takes longer on
 // this device by at least half of the excess. Otherwise null.
-const Op* SayLag(const Context& context, const DeviceLag& lag, const OpOfActivity& op_of,
-                 Finding& finding);
+const Op* DescribeLag(const Context& context, const DeviceLag& lag, const OpOfActivity& op_of,
+                      Finding& finding);
 
 }  // namespace xlatrace::analysis::findings
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Why the device waits where no executions of programs tell (eager frameworks), or where calls are
-// made as a script comes to them (whole runs).
+// Why the device waits in runs without recorded executions (eager frameworks), or with calls in the
+// order of a script (whole runs).
 
 #include <algorithm>
 #include <iterator>
@@ -25,23 +25,23 @@ namespace {
 using model::GapCause;
 using model::Id;
 
-constexpr double kNoticeableGaps = 0.02;  // Of the step, or of the run's span.
-constexpr double kStall = 0.1;            // One gap of this much of it is told by itself.
-constexpr int64_t kLeastStallNs = 5'000'000;
-constexpr int64_t kLongWaitNs = 200'000;  // More than launching takes, profiled or not.
+constexpr double kMinGapsShare = 0.02;  // Share of the step, or of the run's span.
+constexpr double kMinStallShare = 0.1;  // One gap with this share is reported by itself.
+constexpr int64_t kMinStallNs = 5'000'000;
+constexpr int64_t kMinLongWaitNs = 200'000;  // Longer than launching takes, profiled or not.
 
 // Idle time of one kind.
 struct Kind {
   int64_t ns = 0;  // Sum, not per step.
   int64_t count = 0;
   int64_t longest_ns = 0;
-  int64_t long_ns = 0;  // Of `ns`, in gaps of kLongWaitNs or more.
+  int64_t long_ns = 0;  // Part of `ns` in gaps of at least kMinLongWaitNs.
   GapClaims claims;
   void Add(const Context& context, const Gap& gap) {
     ns += gap.ns;
     ++count;
     longest_ns = std::max(longest_ns, gap.ns);
-    if (gap.ns >= kLongWaitNs) long_ns += gap.ns;
+    if (gap.ns >= kMinLongWaitNs) long_ns += gap.ns;
     Claim(context, gap, claims);
   }
 };
@@ -50,8 +50,8 @@ double ShareOfSpan(const Context& context, int64_t sum) {
   return context.ShareOfSpan(context.PerStep(sum));
 }
 
-// The call that started what follows was made when the device had nothing to do, and not long
-// before it began.
+// True if the call that started the next activity was made while the device was idle, and shortly
+// before the activity began.
 bool CalledLate(const Context& context, const Gap& gap) {
   if (gap.row->cause == GapCause::kLaunchBound || gap.row->cause == GapCause::kHost) return true;
   if (!context.options.call_of || WasLaunchedInTime(context.options.call_of, *gap.row)) {
@@ -129,9 +129,9 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
 void NameSetUp(const Context& context, const Kind& kind, Finding& finding) {
   const SetUpCalls calls = SetUpCallsIn(context, kind.claims);
   if (2 * calls.ns < kind.ns || calls.by_time.empty()) return;
-  constexpr size_t kNamed = 3;
+  constexpr size_t kMaxNamedCalls = 3;
   std::string names;
-  for (size_t i = 0; i < std::min(kNamed, calls.by_time.size()); ++i) {
+  for (size_t i = 0; i < std::min(kMaxNamedCalls, calls.by_time.size()); ++i) {
     const auto& [ns, name] = calls.by_time[i];
     if (20 * ns < calls.ns) break;
     names += (i == 0 ? "" : ", ") + std::string(name);
@@ -205,17 +205,17 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
   report.Add(std::move(finding));
 }
 
-// Time between calls of compiled programs, in which a script does what it does. Where none is
-// called again and again, that is no bottleneck of anything: what a loop of them would take nobody
-// knows.
+// Time between calls of compiled programs, in which a script does its own work. If no program is
+// called repeatedly, this time is no bottleneck, because the time of a loop of such calls is
+// unknown.
 void BetweenCalls(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "host_gap", kind);
   std::set<Id> programs;
-  std::map<std::pair<Id, Id>, int64_t> calls;  // Of a program, on a device.
+  std::map<std::pair<Id, Id>, int64_t> calls;  // By program and device.
   std::set<Id> called_again;
   for (const model::Execution& execution : context.attribution.executions) {
     programs.insert(execution.module_id);
-    if (++calls[{execution.module_id, execution.device_id}] >= kCalledAgain) {
+    if (++calls[{execution.module_id, execution.device_id}] >= kMinRepeatedCalls) {
       called_again.insert(execution.module_id);
     }
   }
@@ -326,16 +326,16 @@ class Stalls {
   Stalls(const Context& context, const std::vector<Gap>& gaps) {
     std::map<GapCause, std::vector<const Gap*>> of_cause;
     for (const Gap& gap : gaps) {
-      if (gap.ns >= kLeastStallNs &&
-          static_cast<double>(gap.ns) >= kStall * static_cast<double>(context.span_ns)) {
+      if (gap.ns >= kMinStallNs &&
+          static_cast<double>(gap.ns) >= kMinStallShare * static_cast<double>(context.span_ns)) {
         of_cause[gap.row->cause].push_back(&gap);
       }
     }
-    constexpr size_t kFew = 3;
+    constexpr size_t kMaxStallsOfCause = 3;
     for (const auto& [cause, stalls] : of_cause) {
       const auto count = static_cast<int64_t>(stalls.size());
-      const bool few =
-          stalls.size() <= kFew && (context.whole_run || 2 * count <= context.step_count);
+      const bool few = stalls.size() <= kMaxStallsOfCause &&
+                       (context.whole_run || 2 * count <= context.step_count);
       const bool seldom = !context.whole_run && 10 * count < context.step_count;
       if (!few && !seldom) continue;
       for (size_t k = 0; k < stalls.size(); ++k) {
@@ -354,10 +354,10 @@ class Stalls {
   std::set<const model::GapRow*> rows_;
 };
 
-// What follows had been launched, and nothing tells what it waited for.
+// The next activity had been launched, and the reason of its waiting is not recorded.
 void Held(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "idle", kind);
-  SayLaunched(context, context.PerStep(kind.ns), finding);
+  AddLaunched(context, context.PerStep(kind.ns), finding);
   if (const std::string what = LongestOf(context, kind.claims); !what.empty()) {
     finding.evidence.Add("the longest such gap: " + what, kind.longest_ns, "ns");
   }
@@ -383,7 +383,7 @@ void Unexplained(const Context& context, const Kind& kind, Report& report) {
 
 }  // namespace
 
-void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report& report) {
+void CheckLaunching(const Context& context, const std::vector<Gap>& gaps, Report& report) {
   if (context.on_cpu || gaps.empty()) return;
   if (context.graph_share > 0.02) {
     report.Withhold("launch_bound", "idle time and launches: CUDA graphs were not expanded");
@@ -423,7 +423,7 @@ void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report
     }
   }
   const auto matters = [&](const Kind& kind) {
-    return ShareOfSpan(context, kind.ns) >= kNoticeableGaps;
+    return ShareOfSpan(context, kind.ns) >= kMinGapsShare;
   };
   if (matters(synchronised)) Synchronised(context, synchronised, report);
   if (matters(launched)) LaunchedOneByOne(context, launched, report);

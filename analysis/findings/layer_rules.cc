@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A repeated layer that takes longer than its siblings, and what in it does.
+// A repeated layer that takes longer than its siblings, and the ops that cause it.
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +17,8 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr double kOddLayer = 0.1;
-constexpr size_t kSiblings = 4;
+constexpr double kMinOddLayerShare = 0.1;
+constexpr size_t kMinSiblings = 4;
 
 struct Layer {
   int64_t ns = 0;
@@ -26,7 +26,7 @@ struct Layer {
 };
 using Layers = std::map<std::string, Layer, std::less<>>;
 
-// Layers of a repeated group, without what lies inside the repeated part -> layer -> time.
+// Layers of a repeated group (without the path inside the repeated part) -> layer -> time.
 std::map<std::string, Layers> GroupsOf(const Context& context) {
   std::map<std::string, Layers> groups;
   for (const Op& op : context.ops) {
@@ -54,7 +54,7 @@ std::map<std::string, Layers> GroupsOf(const Context& context) {
   return groups;
 }
 
-// What an op is within its layer: the same words for its counterpart in a sibling.
+// Position of an op within its layer: equal for its counterpart in a sibling.
 std::string RoleOf(const Op& op, std::string_view layer) {
   std::string name = op.row->op_name;
   if (const size_t at = name.find(layer); !layer.empty() && at != name.npos) {
@@ -63,7 +63,7 @@ std::string RoleOf(const Op& op, std::string_view layer) {
   return fmt::format("{} {} {}", model::Text(op.row->op_kind), model::Text(op.row->phase), name);
 }
 
-// The last component of a layer's path: what an op_name holds of it under any prefix.
+// The last component of a layer's path, which an op_name contains under any prefix.
 std::string_view LastOf(std::string_view layer) {
   return layer.substr(layer.find_last_of('/') + 1);
 }
@@ -121,7 +121,7 @@ void Compare(const Context& context, const LongestLaunches& launches, const Op& 
       cause.detail = fmt::format("{} instead of {}", dimensions(*own), dimensions(*theirs));
       return;
     }
-    // Kernels of fusions are numbered, so only a library's name says that it is another.
+    // Kernels of fusions are numbered, so only names of library kernels identify another kernel.
     if (own->symbol != theirs->symbol && launches.IsLibrary(op) && launches.IsLibrary(other)) {
       cause.how = "another kernel";
       cause.detail =
@@ -197,13 +197,13 @@ std::string ActionFor(const Cause& cause) {
 
 }  // namespace
 
-void JudgeLayers(const Context& context, Report& report) {
+void CheckLayers(const Context& context, Report& report) {
   bool judged = false;
   bool found = false;
   std::string apart;  // Siblings of which one takes much longer, and none that all others agree on.
   std::optional<LongestLaunches> launches;
   for (const auto& [group, layers] : GroupsOf(context)) {
-    if (layers.size() < kSiblings) continue;
+    if (layers.size() < kMinSiblings) continue;
     judged = true;
     std::vector<int64_t> times;
     for (const auto& [name, layer] : layers) times.push_back(layer.ns);
@@ -217,7 +217,7 @@ void JudgeLayers(const Context& context, Report& report) {
                          0.005 * static_cast<double>(median));
     for (const auto& [name, layer] : layers) {
       const int64_t more = layer.ns - median;
-      if (static_cast<double>(more) < kOddLayer * static_cast<double>(median) ||
+      if (static_cast<double>(more) < kMinOddLayerShare * static_cast<double>(median) ||
           context.ShareOfStep(more) < kMinSavingShare) {
         continue;
       }

@@ -4,8 +4,8 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-// What well-made training kernels reach of what the best ones do.
-constexpr double kTypical = 0.9;
+// Share of the best kernels' rate that well-made training kernels reach.
+constexpr double kTypicalKernelShare = 0.9;
 
 }  // namespace
 
@@ -16,7 +16,7 @@ Limits LimitsOf(const DeviceFacts& device) {
         device.achievable_memory * static_cast<double>(device.memory_bandwidth_bytes_per_s);
   }
   if (!device.peaks) return limits;
-  const double share = kTypical * device.achievable_matmul;
+  const double share = kTypicalKernelShare * device.achievable_matmul;
   if (device.peaks->f32 > 0) limits.f32 = share * device.peaks->f32;
   if (device.peaks->tf32 > 0) limits.tf32 = share * device.peaks->tf32;
   const double half = device.peaks->bf16 > 0 ? device.peaks->bf16 : device.peaks->f16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `low_busbw`, `uneven_busbw`: collectives that stay behind what their links reach.
+// `low_busbw`, `uneven_busbw`: collectives below the bandwidth that their links reach.
 
 #include <algorithm>
 #include <cstddef>
@@ -21,11 +21,11 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr int64_t kLargeBytes = 4 << 20;  // Below that it is latency, not bandwidth.
-constexpr double kLowBandwidth = 0.6;     // Of what such links reach.
-constexpr double kGoodBandwidth = 0.8;
+constexpr int64_t kMinLargeCollectiveBytes = 4 << 20;  // Latency dominates smaller ones.
+constexpr double kMaxLowBandwidthShare = 0.6;          // Share of the rate that such links reach.
+constexpr double kMinGoodBandwidthShare = 0.8;
 
-// Devices of one host: what a collective among them crosses are the host's own links.
+// Number of devices of one host. A collective among them uses only the host's own links.
 int64_t DevicesOfHost(const Context& context, const model::Device& device) {
   const auto host = [&](const model::Device& of) {
     return of.process_id > 0 ? context.run.processes[static_cast<size_t>(of.process_id) - 1].host
@@ -37,10 +37,10 @@ int64_t DevicesOfHost(const Context& context, const model::Device& device) {
 
 }  // namespace
 
-int64_t JudgeBandwidth(const Context& context, const SameOps& same,
+int64_t CheckBandwidth(const Context& context, const SameOps& same,
                        const std::map<const Op*, Collective>& collectives, Report& report) {
   struct Rate {
-    double best = 0;      // Of its instances: the one that waited least.
+    double best = 0;      // The instance that waited least.
     double expected = 0;  // Bytes per second of bus bandwidth.
     int64_t exposed_ns = 0;
     int64_t bytes = 0;
@@ -52,7 +52,7 @@ int64_t JudgeBandwidth(const Context& context, const SameOps& same,
     const auto i = static_cast<size_t>(row.activity_id) - 1;
     const Op* op = context.InBasis(i) ? same.OpOf(i) : nullptr;
     if (op == nullptr || !row.bytes || !row.group_size || !row.bus_bandwidth_bytes_per_s ||
-        *row.bytes < kLargeBytes || !row.exposed_ns ||
+        *row.bytes < kMinLargeCollectiveBytes || !row.exposed_ns ||
         10 * *row.exposed_ns < 9 * context.run.activities.duration_ns[i]) {
       continue;
     }
@@ -82,12 +82,12 @@ int64_t JudgeBandwidth(const Context& context, const SameOps& same,
   std::vector<const Op*> ops;
   int64_t good_ns = 0;
   for (const auto& [op, rate] : rates) {
-    if (rate.best < kLowBandwidth * rate.expected) ops.push_back(op);
-    if (rate.best >= kGoodBandwidth * rate.expected) good_ns += rate.exposed_ns;
+    if (rate.best < kMaxLowBandwidthShare * rate.expected) ops.push_back(op);
+    if (rate.best >= kMinGoodBandwidthShare * rate.expected) good_ns += rate.exposed_ns;
   }
   const auto lost = [&](const Op* op) {
     const Rate& rate = rates.at(op);
-    // Waiting for other devices is not the links' fault.
+    // Waiting for other devices is not caused by links.
     const int64_t moving =
         std::max<int64_t>(rate.exposed_ns - collectives.at(op).exposed_wait_ns, 0);
     return context.PerStep(
@@ -133,7 +133,7 @@ int64_t JudgeBandwidth(const Context& context, const SameOps& same,
   return saves;
 }
 
-void JudgeSiblings(const Context& context, const SameOps& same, Report& report) {
+void CheckSiblings(const Context& context, const SameOps& same, Report& report) {
   struct Rate {
     double best = 0;
     int64_t ns = 0, bytes = 0, count = 0;
@@ -143,7 +143,7 @@ void JudgeSiblings(const Context& context, const SameOps& same, Report& report) 
     const auto i = static_cast<size_t>(row.activity_id) - 1;
     const Op* op = context.InBasis(i) ? same.OpOf(i) : nullptr;
     if (op == nullptr || !row.bytes || !row.group_size || !row.bus_bandwidth_bytes_per_s ||
-        *row.bytes < kLargeBytes) {
+        *row.bytes < kMinLargeCollectiveBytes) {
       continue;
     }
     Rate& rate = groups[{row.op, *row.group_size}][op];
@@ -161,7 +161,8 @@ void JudgeSiblings(const Context& context, const SameOps& same, Report& report) 
       return a.second.best < b.second.best;
     });
     for (const auto& [op, rate] : ops) {
-      // Larger ones reach more by nature: only what is no smaller than half of the best one counts.
+      // Larger ones reach more bandwidth. So only collectives of at least half of the best one's
+      // size count.
       if (3 * rate.best >= best->second.best || 2 * rate.bytes < best->second.bytes) continue;
       const int64_t lost =
           static_cast<int64_t>(static_cast<double>(rate.ns) * (1 - rate.best / best->second.best));

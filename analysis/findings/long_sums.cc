@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Products of few output tiles and a long sum: most of the device has nothing to do, whatever the
-// rate of those multiprocessors that work. They want their sum split, or company.
+// Products with few output tiles and a long sum: most of the device has no work, at any rate of the
+// busy multiprocessors. The remedy is to split the sum, or to run other work in parallel.
 
 #include <algorithm>
 #include <map>
@@ -16,19 +16,19 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr double kNoticeableSum = 0.01;
-constexpr int64_t kLongSum = 2048;
-constexpr int64_t kSumOverSide = 8;  // The sum against the longer side of one product's result.
-constexpr int64_t kFewestSms = 64;   // Of GPUs whose size is not known: L4 58, A100 108, H100 132.
-constexpr double kGoodSumRate = 0.35;  // Of memory or arithmetic: such a product is fine as it is.
-constexpr int64_t kLeastKernelNs = 20'000;
+constexpr double kMinSumShare = 0.01;
+constexpr int64_t kMinSumLength = 2048;
+constexpr int64_t kMinSumToSideRatio = 8;   // Sum's length per longer side of one product's result.
+constexpr int64_t kDefaultSmCount = 64;     // For GPUs of unknown size: L4 58, A100 108, H100 132.
+constexpr double kGoodSumRateShare = 0.35;  // No finding above this share.
+constexpr int64_t kMinSumKernelNs = 20'000;
 
 int64_t SmCount(const Context& context) {
   int64_t most = 0;
   for (const model::DeviceFactsRow& device : context.analysis.devices) {
     most = std::max(most, device.sm_count.value_or(0));
   }
-  return most > 0 ? most : kFewestSms;
+  return most > 0 ? most : kDefaultSmCount;
 }
 
 int64_t TilesOf(const DotFacts& dot) {
@@ -38,7 +38,7 @@ int64_t TilesOf(const DotFacts& dot) {
 
 bool HasShape(const DotFacts& dot) { return dot.m > 0 && dot.n > 0 && dot.k > 0; }
 
-// A kernel that splits its sum says so in its name.
+// A kernel that splits its sum has this in its name.
 bool Splits(std::string_view name) {
   for (const std::string_view part : {"split", "Split", "largek", "stream_k", "streamk"}) {
     if (name.find(part) != name.npos) return true;
@@ -66,8 +66,8 @@ void ByShape(const Context& context, Report& report) {
   for (const Op& op : context.ops) {
     if (!op.facts->dot || !HasShape(*op.facts->dot)) continue;
     const DotFacts& dot = *op.facts->dot;
-    if (dot.k < kLongSum || dot.k < kSumOverSide * std::max(dot.m, dot.n) ||
-        2 * TilesOf(dot) > sms || ShareOfLimits(context, op) >= kGoodSumRate) {
+    if (dot.k < kMinSumLength || dot.k < kMinSumToSideRatio * std::max(dot.m, dot.n) ||
+        2 * TilesOf(dot) > sms || ShareOfLimits(context, op) >= kGoodSumRateShare) {
       continue;
     }
     ops.push_back(&op);
@@ -75,14 +75,14 @@ void ByShape(const Context& context, Report& report) {
   for (const Site& site : SitesOf(context, ops)) {
     int64_t saves = 0;
     for (const Op* op : site.ops) {
-      // With the whole device at work; what its limits leave, where they are known.
+      // Remaining time with the whole device at work; at least the time at its limits, if known.
       const double idle =
           1 - static_cast<double>(TilesOf(*op->facts->dot)) / static_cast<double>(sms);
       const double share = ShareOfLimits(context, *op);
       const double kept = share > 0 ? std::max(1 - idle, share / 0.8) : 1 - idle;
       saves += static_cast<int64_t>(static_cast<double>(op->ns) * std::max(0.0, 1 - kept));
     }
-    if (context.ShareOfStep(saves) < kNoticeableSum) break;
+    if (context.ShareOfStep(saves) < kMinSumShare) break;
     const DotFacts& dot = *site.largest().facts->dot;
     const std::string shape =
         fmt::format("{}{} x {} over {}", dot.batch > 1 ? fmt::format("{} of ", dot.batch) : "",
@@ -135,7 +135,7 @@ void ByGrid(const Context& context, Report& report) {
     if (context.attribution.labels[context.attribution.label_of[i] - 1].instruction_id != 0)
       continue;
     const int64_t own = context.run.activities.self_ns[i];
-    if (own < kLeastKernelNs) continue;
+    if (own < kMinSumKernelNs) continue;
     const model::LaunchConfig& config = context.run.ConfigOf(i);
     Sum& sum = sums[config.name];
     sum.ns += own;
@@ -145,7 +145,7 @@ void ByGrid(const Context& context, Report& report) {
     ns += own;
   }
   ns = context.PerStep(ns);
-  if (context.ShareOfStep(ns) < kNoticeableSum) return;
+  if (context.ShareOfStep(ns) < kMinSumShare) return;
   const auto most = std::max_element(sums.begin(), sums.end(), [](const auto& a, const auto& b) {
     return a.second.ns < b.second.ns;
   });
@@ -178,7 +178,7 @@ void ByGrid(const Context& context, Report& report) {
 
 }  // namespace
 
-void JudgeLongSums(const Context& context, Report& report) {
+void CheckLongSums(const Context& context, Report& report) {
   if (!context.on_gpu) return;
   ByShape(context, report);
   ByGrid(context, report);

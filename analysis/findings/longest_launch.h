@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The longest launch of each op in steady steps: what stands for its kernel, launch dimensions and
-// occupancy.
+// The longest launch of each op in steady steps. It represents the op's kernel, launch dimensions
+// and occupancy.
 //
 // One pass over the activities, so a rule makes it when it needs it. Borrows the context.
 // Thread-safety: immutable once made.
@@ -23,7 +23,7 @@ class LongestLaunches {
 
   // Null: it has none in steady steps.
   const model::LaunchConfig* ConfigOf(const Op& op) const;
-  // Null: its registers and blocks are not known.
+  // Null: registers and blocks are unknown.
   const model::OccupancyRow* OccupancyOf(const Op& op) const;
   // A kernel of a library rather than one that XLA made.
   bool IsLibrary(const Op& op) const;

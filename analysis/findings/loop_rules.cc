@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a loop costs besides what it computes: its counter, the slices that it reads and the stacks
-// that it writes, copies of what it carries. One execution is enough to see it.
+// Overhead of a loop beside its computation: its counter, the slices that it reads, the stacks that
+// it writes, and copies of carried values. One execution is enough to detect it.
 
 #include <algorithm>
 #include <string>
@@ -15,12 +15,12 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr double kNoticeableLoop = 0.05;  // Of the step.
-constexpr double kManyIterations = 10;    // Per execution of the program.
-constexpr double kShortNs = 20'000;  // What takes longer moves data: `scan_stack`, `device_copies`.
-constexpr int64_t kRampNs = 1'200;   // From kernel to kernel of a full queue.
+constexpr double kMinLoopShare = 0.05;     // Share of the step.
+constexpr double kMinLoopIterations = 10;  // Per execution of the program.
+constexpr double kMaxLoopOpNs = 20'000;    // Longer ops move data: `scan_stack`, `device_copies`.
+constexpr int64_t kRampNs = 1'200;         // Between kernels of a full launch queue.
 
-// "s32[]", "pred[]": what counts, and what decides whether to go on.
+// "s32[]", "pred[]": counters, and conditions to continue.
 bool IsCounter(const Op& op) {
   const std::string& shape = op.row->shape;
   return shape == "s32[]" || shape == "s64[]" || shape == "u32[]" || shape == "pred[]" ||
@@ -48,8 +48,9 @@ struct Part {
 
 }  // namespace
 
-void JudgeLoops(const Context& context, Report& report) {
-  // On a CPU a loop's body runs in one thread, and its ops' times say little of what lies between.
+void CheckLoops(const Context& context, Report& report) {
+  // On a CPU a loop's body runs in one thread, so times of its ops do not show the time between
+  // them.
   if (!context.on_gpu || context.graph_share > 0.02) return;
   std::vector<const Op*> ops;
   for (const Op& op : context.ops) {
@@ -65,7 +66,7 @@ void JudgeLoops(const Context& context, Report& report) {
                  : IsSlicing(*op)                         ? &slices
                  : op->facts->movement == Movement::kCopy ? &copies
                                                           : nullptr;
-    if (part == nullptr || static_cast<double>(op->ns) > kShortNs * op->calls) continue;
+    if (part == nullptr || static_cast<double>(op->ns) > kMaxLoopOpNs * op->calls) continue;
     part->Add(*op);
     overhead.push_back(op);
     iterations = std::max(iterations, op->calls);
@@ -73,8 +74,8 @@ void JudgeLoops(const Context& context, Report& report) {
   const double launches = counters.launches + slices.launches + copies.launches;
   const int64_t ns = counters.ns + slices.ns + copies.ns;
   const auto ramp = static_cast<int64_t>(launches * kRampNs);
-  if (overhead.empty() || iterations < kManyIterations ||
-      context.ShareOfStep(ns + ramp) < kNoticeableLoop) {
+  if (overhead.empty() || iterations < kMinLoopIterations ||
+      context.ShareOfStep(ns + ramp) < kMinLoopShare) {
     return;
   }
   const Site site = AllOf(context, overhead);

@@ -12,13 +12,13 @@ namespace {
 
 using model::Instruction;
 
-// Passes on what it is given, without memory of its own.
+// True for instructions that pass on their operand, without memory of their own.
 bool PassesOnWhole(std::string_view opcode) {
   return opcode == "get-tuple-element" || opcode == "tuple" || opcode == "bitcast" ||
          opcode == "opt-barrier" || opcode == "optimization-barrier";
 }
 
-// Nothing where the module has no schedule.
+// Empty if the module has no schedule.
 void ReadPeak(const model::HloModule& module, const Result<LiveValues>& live, MemoryFacts& facts) {
   if (live) facts.peak_bytes = live->peak_bytes;
   const auto assignment = hlo::BufferAssignmentOf(module);
@@ -34,10 +34,10 @@ MemoryFacts KeptWithoutRecomputation(const model::HloModule& module,
                                      const std::vector<bool>& again) {
   MemoryFacts facts;
   ReadPeak(module, LiveValuesOf(module), facts);
-  // Operands come before what reads them, so one pass backwards sees all readers first.
+  // Operands precede their readers, so one backward pass visits all readers first.
   std::vector<bool> kept(module.instructions.size());
   for (const model::Computation& computation : module.computations) {
-    if (computation.root < kept.size()) kept[computation.root] = true;  // It is handed on.
+    if (computation.root < kept.size()) kept[computation.root] = true;  // Passed on to the caller.
   }
   for (size_t i = module.instructions.size(); i-- > 0;) {
     const Instruction& instruction = module.instructions[i];

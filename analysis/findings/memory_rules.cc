@@ -18,14 +18,14 @@ namespace {
 
 using model::OpKind;
 
-constexpr double kSlowMemoryOp = 0.01;
-constexpr double kAttention = 0.03;
-constexpr double kSlow = 0.4;           // Of what memory can do.
-constexpr double kSlowBesideOwn = 0.3;  // Of what the best of the same program do.
-constexpr double kDominantSlow = 0.03;
-constexpr double kStreams = 0.6;  // Of what memory can do: bound by it.
+constexpr double kMinSlowMemoryShare = 0.01;
+constexpr double kMinAttentionShare = 0.03;
+constexpr double kMaxSlowRateShare = 0.4;     // Share of the achievable bandwidth.
+constexpr double kMaxSlowOwnRateShare = 0.3;  // Share of the program's best rate.
+constexpr double kMinDominantSlowShare = 0.03;
+constexpr double kMinStreamingRateShare = 0.6;  // Share of the achievable bandwidth: memory bound.
 
-// "[4,12,2048,2048]"; empty: no result among them has the shape.
+// "[4,12,2048,2048]"; empty: no result of these ops has the shape.
 std::string ScoresOf(const std::vector<const Op*>& ops, int64_t size) {
   for (const Op* op : ops) {
     for (const hlo::ArrayShape& leaf : hlo::Leaves(op->row->shape)) {
@@ -39,7 +39,7 @@ std::string ScoresOf(const std::vector<const Op*>& ops, int64_t size) {
   return {};
 }
 
-// Kernels that read or write the scores, per layer; 0: the layers cannot be told.
+// Kernels that read or write the scores, per layer; 0: the layers cannot be separated.
 int64_t PassesPerLayer(const std::vector<const Op*>& ops) {
   std::map<std::string, std::pair<std::set<std::string>, double>> groups;  // Layers, calls.
   double all = 0;
@@ -95,11 +95,11 @@ void Attention(const Context& context, Report& report) {
   }
   int64_t fused_ns = all / 4;
   if (context.limits.half && work > 0) {
-    // Fused kernels reach about 0.65 of what plain products do (cuDNN and FA3 on H100).
+    // Fused kernels reach about 0.65 of the rate of plain products (cuDNN and FA3 on H100).
     fused_ns = static_cast<int64_t>(work * 1e9 / (0.65 * *context.limits.half));
   }
   const int64_t saves = all - fused_ns;
-  if (context.ShareOfStep(saves) < kAttention) {
+  if (context.ShareOfStep(saves) < kMinAttentionShare) {
     report.Fine("attention_unfused",
                 {"attention", fmt::format("writing its scores costs at most {}",
                                           Percent(context.ShareOfStep(saves)))});
@@ -137,9 +137,9 @@ void Attention(const Context& context, Report& report) {
 // Results and residuals of a scan are copied into stacks, slice by slice. Where the slice is made
 // by the same kernel, its write is no extra cost.
 void ScanStacks(const Context& context, const std::vector<const Op*>& ops, Report& report) {
-  if (context.recorded_ops > 0) return;  // Of a slice that is so short nobody knows what it took.
+  if (context.recorded_ops > 0) return;  // Recording cost dominates the time of a short slice.
   for (const Site& site : SitesOf(context, ops)) {
-    if (context.ShareOfStep(site.ns) < 2 * kSlowMemoryOp) break;
+    if (context.ShareOfStep(site.ns) < 2 * kMinSlowMemoryShare) break;
     int64_t bytes = 0;
     int64_t filling = 0;
     for (const Op* op : site.ops) {
@@ -181,7 +181,7 @@ void Layouts(const Context& context, Report& report) {
   for (const Op& op : context.ops) {
     const Movement movement = op.facts->movement;
     if (movement == Movement::kTranspose || movement == Movement::kLayout) {
-      // XLA:CPU transposes operands of products by itself.
+      // XLA:CPU inserts transposes of products' operands without a request.
       if (!context.on_cpu || Has(LastPart(op.row->op_name), "transpose")) {
         ops.push_back(&op);
       } else {
@@ -201,7 +201,7 @@ void Layouts(const Context& context, Report& report) {
   for (const Op* op : ops) all += op->ns;
   bool found = false;
   for (const Site& site : SitesOf(context, ops)) {
-    if (context.ShareOfStep(site.ns) < kSlowMemoryOp) break;
+    if (context.ShareOfStep(site.ns) < kMinSlowMemoryShare) break;
     found = true;
     Finding finding = FindingAbout(context, "layout_copy", site);
     finding.title = {"Avoid this transpose", "it only changes the layout"};
@@ -225,7 +225,7 @@ void Layouts(const Context& context, Report& report) {
                 {"kernels that only change the layout", context.WorkShare(all + by_xla_ns)});
   }
   for (const Site& site : SitesOf(context, converts)) {
-    if (context.ShareOfStep(site.ns) < kSlowMemoryOp) break;
+    if (context.ShareOfStep(site.ns) < kMinSlowMemoryShare) break;
     Finding finding = FindingAbout(context, "convert_only", site);
     finding.title = {"Convert once, not here", "this only converts types"};
     finding.action = fmt::format(
@@ -241,7 +241,7 @@ void Layouts(const Context& context, Report& report) {
   ScanStacks(context, stacks, report);
 }
 
-// Fusions that arithmetic or the cache does not bound, as far as the HLO tells.
+// Fusions that neither arithmetic nor the cache bounds, as far as the HLO shows.
 bool IsMemoryWork(const Op& op) {
   if (op.hidden || op.facts->starts_stack) return false;
   switch (op.row->op_kind) {
@@ -254,8 +254,8 @@ bool IsMemoryWork(const Op& op) {
   }
 }
 
-// Reductions and fusions that leave most of the memory's bandwidth unused. On a CPU, whose
-// bandwidth is not known, those that stay far behind the best of the same program.
+// Reductions and fusions that use little of the memory's bandwidth. On a CPU, whose bandwidth is
+// unknown, those far below the best of the same program.
 void SlowKernels(const Context& context, Report& report) {
   const auto limit = context.MemoryRate();
   const bool own = context.MemoryRateIsOwn();
@@ -263,7 +263,7 @@ void SlowKernels(const Context& context, Report& report) {
     report.Withhold("slow_memory_op", "memory-bound kernels: the device's bandwidth is not known");
     return;
   }
-  const double slow = own ? kSlowBesideOwn : kSlow;
+  const double slow = own ? kMaxSlowOwnRateShare : kMaxSlowRateShare;
   int64_t all = 0;
   int64_t fast = 0;
   std::vector<const Op*> ops;
@@ -286,10 +286,10 @@ void SlowKernels(const Context& context, Report& report) {
       saves +=
           static_cast<int64_t>(static_cast<double>(op->ns) * (1 - *op->BytesPerSecond() / *limit));
     }
-    if (context.ShareOfStep(saves) < kDominantSlow) continue;
+    if (context.ShareOfStep(saves) < kMinDominantSlowShare) continue;
     found = true;
     const double rate = *site.largest().BytesPerSecond();
-    // Of several instructions the advice is for what takes most of their time.
+    // If there are several instructions, the advice is for the kind with most of their time.
     int64_t reductions = 0;
     for (const Op* op : site.ops) {
       if (op->row->op_kind == OpKind::kReduction) reductions += op->ns;
@@ -340,13 +340,14 @@ void SlowKernels(const Context& context, Report& report) {
   }
 }
 
-// Fusions of which one writes what only the next one reads, both at the memory's rate.
+// Fusions that write values which only the next fusion reads, both at the memory's rate.
 void Chains(const Context& context, Report& report) {
   const auto limit = context.limits.bytes;
   if (!limit) return;
   const auto streams = [&](const Op& op) {
     const auto rate = op.BytesPerSecond();
-    return IsMemoryWork(op) && rate && *rate >= kStreams * *limit && *rate <= 1.3 * *limit;
+    return IsMemoryWork(op) && rate && *rate >= kMinStreamingRateShare * *limit &&
+           *rate <= 1.3 * *limit;
   };
   std::vector<const Op*> ops;
   std::map<const Op*, int64_t> saves;
@@ -369,7 +370,7 @@ void Chains(const Context& context, Report& report) {
       all += saves[op];
       bytes += static_cast<double>(op->facts->passed_bytes) * op->calls;
     }
-    if (context.ShareOfStep(all) < kSlowMemoryOp) continue;
+    if (context.ShareOfStep(all) < kMinSlowMemoryShare) continue;
     Finding finding = FindingAbout(context, "elementwise_chain", site);
     finding.title = {"Let this and what feeds it become one", "only memory lies between them"};
     finding.action =
@@ -395,7 +396,7 @@ void Chains(const Context& context, Report& report) {
 
 }  // namespace
 
-void JudgeMemory(const Context& context, Report& report) {
+void CheckMemory(const Context& context, Report& report) {
   Attention(context, report);
   Layouts(context, report);
   SlowKernels(context, report);

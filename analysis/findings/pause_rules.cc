@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Pauses: much idle time in few of the steps (a checkpoint, an evaluation, the log of every tenth
-// step). A mean over all steps would tell it as if each of them waited a little.
+// Pauses: much idle time in few steps (a checkpoint, an evaluation, the log of every tenth step). A
+// mean over all steps would look as if each of them waited a little.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,20 +21,20 @@ namespace {
 
 using model::GapCause;
 
-constexpr double kPause = 0.1;          // Of a step, in one gap.
-constexpr int64_t kFewOf = 3;           // At most a third of the steps.
-constexpr int64_t kTimesTheOthers = 3;  // Longer than what the other steps have.
-constexpr double kNoticeable = 0.02;    // Of all steps.
+constexpr double kMinPauseShare = 0.1;    // Share of a step, in one gap.
+constexpr int64_t kMinStepsPerPause = 3;  // At most a third of the steps.
+constexpr int64_t kMinPauseRatio = 3;     // Ratio to the gaps of the other steps.
+constexpr double kMinPausesShare = 0.02;  // Share of all steps.
 constexpr size_t kNamedSteps = 6;
 
-// A gap and how much of it lies in a step.
+// A gap and its part in a step.
 struct GapInStep {
   const model::GapRow* row = nullptr;
   int64_t ns = 0;
 };
 
-// The steady steps of all devices by number, each with its gaps. Typical steps are not enough:
-// those that pause are not among them.
+// The steady steps of all devices by number, each with its gaps. Typical steps would not suffice,
+// because steps with pauses are not typical.
 class StepsByNumber {
  public:
   explicit StepsByNumber(const Context& context) {
@@ -85,7 +85,7 @@ struct Pauses {
 };
 
 Pauses PausesOf(const Context& context, const StepsByNumber& steps) {
-  const auto least = static_cast<int64_t>(kPause * static_cast<double>(context.step_ns));
+  const auto least = static_cast<int64_t>(kMinPauseShare * static_cast<double>(context.step_ns));
   Pauses pauses;
   std::vector<int64_t> others;
   for (const auto& [number, gaps] : steps.gaps()) {
@@ -114,7 +114,7 @@ Pauses PausesOf(const Context& context, const StepsByNumber& steps) {
   return pauses;
 }
 
-// "every 7th", where they come as regularly as that; empty otherwise.
+// "every 7th" for regular steps; otherwise empty.
 std::string Every(const std::vector<int64_t>& steps) {
   if (steps.size() < 3) return {};
   const int64_t apart = steps[1] - steps[0];
@@ -156,7 +156,7 @@ Finding FindingOf(const Context& context, const Pauses& pauses, const StepsByNum
   const auto all_steps = static_cast<int64_t>(steps.gaps().size());
   const int64_t per_step = pauses.ns / steps.pairs();
   const double share = static_cast<double>(pauses.ns) / static_cast<double>(steps.steps_ns());
-  // Of one device, as steps are.
+  // Per device, as steps are.
   const int64_t each = per_step * all_steps / count;
   const std::string every = Every(pauses.steps);
   const auto cause =
@@ -187,8 +187,8 @@ Finding FindingOf(const Context& context, const Pauses& pauses, const StepsByNum
   finding.how_to_check = "no step is longer than the median by as much";
   finding.saves_high_ns = per_step;
   finding.saves_low_ns = 0;
-  // On a CPU another program may have had the cores; what comes as regularly as that is the
-  // script's.
+  // On a CPU another program may have used the cores. But regular pauses belong to the
+  // script.
   finding.sure = context.Allowed(context.on_cpu && every.empty() ? Sure::kLow : Sure::kMedium);
   finding.where_source = context.StepCallSource();
   finding.evidence.AddIdle(IdleInGaps(context), per_step)
@@ -206,17 +206,17 @@ Finding FindingOf(const Context& context, const Pauses& pauses, const StepsByNum
 
 }  // namespace
 
-void JudgePauses(const Context& context, Report& report) {
+void CheckPauses(const Context& context, Report& report) {
   if (context.whole_run) return;
   if (context.options.lost_records > 0 || context.graph_share > 0.02) return;
   const StepsByNumber steps(context);
   const auto all = static_cast<int64_t>(steps.gaps().size());
   const Pauses pauses = PausesOf(context, steps);
   const auto count = static_cast<int64_t>(pauses.steps.size());
-  if (count == 0 || kFewOf * count > all) return;
-  if (context.ShareOfStep(pauses.ns / steps.pairs()) < kNoticeable) return;
+  if (count == 0 || kMinStepsPerPause * count > all) return;
+  if (context.ShareOfStep(pauses.ns / steps.pairs()) < kMinPausesShare) return;
   const int64_t mean = pauses.ns / static_cast<int64_t>(pauses.gaps.size());
-  if (mean < kTimesTheOthers * pauses.of_others_ns) return;
+  if (mean < kMinPauseRatio * pauses.of_others_ns) return;
   report.Add(FindingOf(context, pauses, steps));
 }
 

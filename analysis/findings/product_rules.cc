@@ -10,9 +10,9 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr double kSlowProduct = 0.01;
-constexpr double kGoodProductRate =
-    0.6;  // Of the achievable: a product that does this much is fine.
+constexpr double kMinSlowProductShare = 0.01;
+// Share of the achievable rate from which a product has no finding.
+constexpr double kGoodProductRateShare = 0.6;
 
 int64_t WorkOf(const Op& op) { return op.row->flops.value_or(op.facts->flops.value_or(0)); }
 
@@ -23,7 +23,7 @@ double RateOf(const Op& op) {
              : 0;
 }
 
-// Time that the op would take at a rate; the whole time where the rate is not known.
+// Time that the op would take at a rate; its present time if the rate is unknown.
 int64_t TimeAt(const Op& op, const std::optional<double>& rate) {
   if (!rate || *rate <= 0) return op.ns;
   return std::min(op.ns,
@@ -36,7 +36,7 @@ bool HasProducts(const Context& context) {
 }
 
 void Upcast(const Context& context, Report& report) {
-  if (!context.on_gpu) return;  // XLA:CPU computes 16-bit products in f32 by itself.
+  if (!context.on_gpu) return;  // XLA:CPU converts 16-bit products to f32.
   std::vector<const Op*> ops;
   for (const Op& op : context.ops) {
     if (op.facts->dot && !op.facts->dot->upcast_from.empty() &&
@@ -50,7 +50,7 @@ void Upcast(const Context& context, Report& report) {
     for (const Op* op : site.ops) {
       saves += context.limits.half ? op->ns - TimeAt(*op, context.limits.half) : op->ns / 2;
     }
-    if (context.ShareOfStep(saves) < kSlowProduct) continue;
+    if (context.ShareOfStep(saves) < kMinSlowProductShare) continue;
     found = true;
     const DotFacts& dot = *site.largest().facts->dot;
     Finding finding = FindingAbout(context, "f32_upcast", site);
@@ -95,7 +95,7 @@ void Highest(const Context& context, Report& report) {
   for (const Site& site : SitesOf(context, ops)) {
     int64_t saves = 0;
     for (const Op* op : site.ops) saves += op->ns - TimeAt(*op, context.limits.tf32);
-    if (context.ShareOfStep(saves) < kSlowProduct) break;
+    if (context.ShareOfStep(saves) < kMinSlowProductShare) break;
     Finding finding = FindingAbout(context, "f32_highest", site);
     finding.title = {"Let this f32 product use TF32", "precision HIGHEST keeps off tensor cores"};
     finding.action =
@@ -142,7 +142,7 @@ void OddSizes(const Context& context, Report& report) {
     const int64_t odd = dot.odd_dimension != 0 ? dot.odd_dimension : dot.padded_from;
     double best = BestRate(context, dot.lhs_type);
     const bool own = best > 0;
-    if (!own) best = context.limits.half.value_or(0) * kGoodProductRate;
+    if (!own) best = context.limits.half.value_or(0) * kGoodProductRateShare;
     int64_t saves = 0;
     bool slow = false;
     for (const Op* op : site.ops) {
@@ -159,7 +159,7 @@ void OddSizes(const Context& context, Report& report) {
       saves += op.ns;
       slow = true;
     }
-    if (!slow || context.ShareOfStep(saves) < kSlowProduct) continue;
+    if (!slow || context.ShareOfStep(saves) < kMinSlowProductShare) continue;
     found = true;
     const int64_t next = (odd + 127) / 128 * 128;
     Finding finding = FindingAbout(context, "gemm_bad_dims", whole);
@@ -188,8 +188,8 @@ void OddSizes(const Context& context, Report& report) {
     report.Fine("gemm_bad_dims", {"sizes of products", "none is slow for want of padding"});
 }
 
-// Where no rate is known that products could have, nothing is said about what may be most of a
-// step.
+// Without a known rate of products, part of the step is not examined, maybe most of it. Reports
+// that.
 void Unjudged(const Context& context, Report& report) {
   std::vector<const Op*> products;
   int64_t ns = 0;
@@ -227,7 +227,7 @@ void Rates(const Context& context, Report& report) {
   if (context.ShareOfStep(ns) < 0.05) return;
   const double rate = work / (static_cast<double>(ns) * 1e-9);
   const double share = rate / *context.limits.half;
-  // What a device reaches is an experience of others, and may be beaten; its data sheet is not.
+  // Achievable rates are measurements of others and may be exceeded; data-sheet rates may not.
   if (share > 1.3 && rate > 1.05 * context.limits.half_peak.value_or(0)) {
     report.Withhold("products", "rate of 16-bit products: the count of operations does not fit");
     return;
@@ -246,7 +246,7 @@ void Rates(const Context& context, Report& report) {
 
 }  // namespace
 
-void JudgeProducts(const Context& context, Report& report) {
+void CheckProducts(const Context& context, Report& report) {
   Upcast(context, report);
   Highest(context, report);
   OddSizes(context, report);

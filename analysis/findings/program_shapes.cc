@@ -12,7 +12,7 @@ namespace xlatrace::analysis::findings {
 
 int64_t DifferentShapes(const model::AttributionTables& attribution,
                         const std::set<model::Id>& modules) {
-  std::map<model::Id, uint64_t> shapes;  // Of all parameters of a module, in their order.
+  std::map<model::Id, uint64_t> shapes;  // Hash of all parameters' shapes, by module.
   for (const model::InstructionRow& row : attribution.instructions) {
     if (row.opcode != "parameter" || !modules.contains(row.module_id)) continue;
     uint64_t& hash = shapes[row.module_id];

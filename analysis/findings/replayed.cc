@@ -15,13 +15,13 @@ namespace {
 
 using replay::Change;
 
-// Of what is merged something is still launched: almost nothing is not nothing (Change).
-constexpr double kMerged = 1e-9;
+// A merged op still costs a launch, so its factor is small but not 0 (Change: 0 removes it).
+constexpr double kMergedFactor = 1e-9;
 
-// What is more than rounding.
-constexpr double kNoticeablyMore = 1.02;
+// A smaller excess may be rounding.
+constexpr double kMinExcessRatio = 1.02;
 
-// Claims of a part of an op's time: "recompute o17". Of the others the ops take less together.
+// True for claims of a part of an op's time, such as "recompute o17".
 bool IsPart(std::string_view words) { return words == "recompute" || words == "chain"; }
 
 std::string_view WordsOf(const Change& change) {
@@ -31,8 +31,8 @@ std::string_view WordsOf(const Change& change) {
                                   : "where only these gaps are closed";
 }
 
-// Of a change that only makes instructions faster: one that saves `low` of their time instead of
-// `high`. Nothing where that would be the same, or none at all.
+// For a change that only makes instructions faster: the change that saves `low` of their time, not
+// `high`. Empty if it would be the same, or no change.
 std::optional<Change> PartOf(const Change& change, int64_t low, int64_t high) {
   if (!change.OnlyScales() || low <= 0 || low >= high) return std::nullopt;
   Change part = change;
@@ -75,14 +75,14 @@ std::optional<Change> Replayed::ChangeOf(const Finding& finding) const {
       together_ns += op->second->ns;
     }
   }
-  // What is not idle time is the ops'.
+  // The rest, without idle time, belongs to the ops.
   const int64_t of_ops = *finding.saves_high_ns - context_.PerStep(gaps_ns);
   const double factor =
       together_ns == 0
           ? 1
           : 1 - std::clamp(static_cast<double>(of_ops) / static_cast<double>(together_ns), 0.0,
                            1.0);
-  const double least = merged ? kMerged : 0.0;
+  const double least = merged ? kMergedFactor : 0.0;
   for (const Op* op : together) {
     change.instructions[static_cast<uint32_t>(op->time->instruction_id)] = std::max(factor, least);
   }
@@ -93,7 +93,7 @@ std::optional<Change> Replayed::ChangeOf(const Finding& finding) const {
 void Replayed::Price(int64_t least_ns, Finding& finding) const {
   if (finding.about_data || finding.beyond_steps || !finding.of_median_step) return;
   if (!finding.saves_high_ns || context_.side_by_side) return;
-  // Where the host is the device, what it does in a gap takes cores from what runs beside it.
+  // On a CPU, the host's work in a gap takes cores from ops that run in parallel.
   if (context_.on_cpu && !finding.gaps.empty()) return;
   const std::optional<Change> change = ChangeOf(finding);
   if (!change) return;
@@ -102,15 +102,15 @@ void Replayed::Price(int64_t least_ns, Finding& finding) const {
   const auto saved = [&](int64_t with_it) {
     return std::max<int64_t>(0, step->recorded_ns - with_it);
   };
-  // An op that takes less takes less. What waits may wait for another reason then, or its cure may
-  // be another one: communicating less, a larger batch.
+  // A faster op always saves time. A wait may continue for another reason, or its remedy may be
+  // another one: less communication, a larger batch.
   if (!change->OnlyScales() && saved(step->predicted_ns) < least_ns) {
     finding.evidence.Add(fmt::format("saved {}, by replay", WordsOf(*change)),
                          saved(step->predicted_ns), "ns");
     finding.change.reset();
     return;
   }
-  // What the rule holds for the least is a part of the same time, with the same that waits for it.
+  // The rule's smallest saving is a part of the same time, with the same work waiting for it.
   int64_t least_saved = finding.saves_low_ns.value_or(0);
   if (const std::optional<Change> part = PartOf(*change, least_saved, *finding.saves_high_ns)) {
     if (const auto with_part = replay_.With(*part)) least_saved = saved(with_part->predicted_ns);
@@ -157,7 +157,7 @@ int64_t Replayed::MostSaved(const Change& change) const {
 void Replayed::AddLongestDevice(const Change& change, Finding& finding) const {
   if (context_.run.devices.size() < 2 || !change.OnlyScales() ||
       static_cast<double>(*finding.saves_high_ns) <=
-          kNoticeablyMore * static_cast<double>(*finding.at_most_ns)) {
+          kMinExcessRatio * static_cast<double>(*finding.at_most_ns)) {
     return;
   }
   std::map<model::Id, int64_t> times;
@@ -175,7 +175,7 @@ void Replayed::AddLongestDevice(const Change& change, Finding& finding) const {
       times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (longest == times.end() || context_.step_count == 0) return;
   const int64_t ns = longest->second / context_.step_count;
-  if (static_cast<double>(ns) <= kNoticeablyMore * static_cast<double>(context_.PerStep(all_ns))) {
+  if (static_cast<double>(ns) <= kMinExcessRatio * static_cast<double>(context_.PerStep(all_ns))) {
     return;
   }
   const std::string device = DeviceWords(context_, longest->first);

@@ -10,7 +10,7 @@
 // share their caches, but replay leaves each op where it ran. Its estimate was a fifth of the truth
 // in a training whose scan saved less (docs/explanation/replay.md).
 //
-// Thread-safety: immutable once made; borrows what it is made of.
+// Thread-safety: immutable after construction; borrows its arguments.
 
 #ifndef XLATRACE_ANALYSIS_FINDINGS_REPLAYED_H_
 #define XLATRACE_ANALYSIS_FINDINGS_REPLAYED_H_
@@ -32,8 +32,9 @@ class Replayed {
 
   // Replaces the rule's savings by those of the replay. `saves_high_ns` is how much shorter the
   // step becomes. `saves_low_ns` is the lower end (range of the replay, and the rule's certain
-  // part). Sets `change`, `at_most_ns`, basis and error. Leaves a finding unchanged if it cannot be
-  // replayed, or if it saves less than `least_ns` and other changes are needed as well.
+  // part). Sets `change`, `at_most_ns`, basis and error. Leaves a finding's figures unchanged if it
+  // cannot be replayed. Also leaves them if a wait is removed but saves less than `least_ns`,
+  // because another remedy may save more.
   void Price(int64_t least_ns, Finding& finding) const;
 
   // Length of the step with this change; empty if no step is predicted.

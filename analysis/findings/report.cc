@@ -14,13 +14,13 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-// A finding of which this much is already saved by a larger one says nothing new.
-constexpr double kSameSaving = 0.8;
+// A finding repeats a larger one if that saves at least this share of its time.
+constexpr double kSameSavingShare = 0.8;
 constexpr size_t kTwoLines = 150;  // Characters, at 80 columns.
 constexpr std::string_view kCatchAll = "dominant_op";
 
-// What clean programs never have is worth doing first where its cause is certain.
-constexpr double kWellFounded = 0.03;
+// Findings of a certain cause with at least this share rank first.
+constexpr double kMinCertainShare = 0.03;
 
 double WeightOf(Sure sure) { return sure == Sure::kHigh ? 1.0 : sure == Sure::kMedium ? 0.8 : 0.5; }
 
@@ -30,7 +30,7 @@ nlohmann::ordered_json Item(std::string_view text, std::string_view unit, std::s
   return item;
 }
 
-// Where to begin is only said of an op that no other rule knows.
+// Drops `dominant_op` for ops that another rule reports.
 void DropCatchAlls(int64_t least, std::vector<Finding>& findings) {
   std::vector<bool> known;
   for (const Finding& finding : findings) {
@@ -43,14 +43,14 @@ void DropCatchAlls(int64_t least, std::vector<Finding>& findings) {
       for (const Finding& other : findings) {
         const auto claim = other.claims.find(handle);
         if (other.id == kCatchAll || claim == other.claims.end()) continue;
-        // Without a saving it may still be what is said of these ops.
+        // A finding without saving may still explain these ops.
         if (!other.saves_high_ns || *other.saves_high_ns >= least) {
           most = std::max(most, std::min(claim->second, ns));
         }
       }
       told += most;
     }
-    known.back() = static_cast<double>(told) >= kSameSaving * static_cast<double>(all);
+    known.back() = static_cast<double>(told) >= kSameSavingShare * static_cast<double>(all);
   }
   size_t i = 0;
   std::erase_if(findings, [&](const Finding&) { return known[i++]; });
@@ -78,9 +78,9 @@ model::FindingRow RowOf(const Finding& finding, bool of_whole_run) {
   return row;
 }
 
-// Two findings of one rule can have the same words; what each is about then stands behind them: the
-// instruction, or what else is not the same.
-void TellApart(std::vector<model::FindingRow>& rows) {
+// Makes equal titles of two findings of one rule unique: appends the instruction, or another
+// difference.
+void MakeTitlesUnique(std::vector<model::FindingRow>& rows) {
   std::map<std::string, std::vector<model::FindingRow*>> by_title;
   for (model::FindingRow& row : rows) by_title[row.title].push_back(&row);
   for (auto& [title, same] : by_title) {
@@ -220,12 +220,12 @@ std::vector<model::RuledOutRow> Report::RuledOut() const {
   return rows;
 }
 
-// Much time that the step does not wait for.
-void Report::SayHidden(const Finding& finding) {
+// Records a finding whose time is long but hardly delays the step.
+void Report::AddHidden(const Finding& finding) {
   Evidence evidence;
   evidence.Add("time of it, per step", *finding.at_most_ns, "ns")
       .Add("by which the step gets shorter, by replay", *finding.saves_high_ns, "ns");
-  // It stands among what is fine, and is no task there.
+  // The list of ruled-out causes contains no tasks.
   Fine(finding.id,
        {fmt::format("\"{}\" would gain little", finding.title.advice),
         fmt::format("{} of time, but by replay the step gets only {} shorter",
@@ -234,7 +234,7 @@ void Report::SayHidden(const Finding& finding) {
 }
 
 // A saving within the error of its replay.
-void Report::SayUncertain(const Finding& finding) {
+void Report::AddUncertain(const Finding& finding) {
   Withhold(finding.id, fmt::format("\"{}\": by replay it saves {}, but this may be wrong by {}",
                                    finding.title.advice, Time(*finding.saves_high_ns),
                                    Time(*finding.saves_error_ns)));
@@ -242,7 +242,7 @@ void Report::SayUncertain(const Finding& finding) {
 
 int64_t Report::LeastOf(const Basis& basis) {
   return std::max<int64_t>(
-      kLeastNs, static_cast<int64_t>(kMinSavingShare * static_cast<double>(basis.least_of_ns)));
+      kMinSavingNs, static_cast<int64_t>(kMinSavingShare * static_cast<double>(basis.least_of_ns)));
 }
 
 std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
@@ -256,10 +256,10 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
     return ns / static_cast<double>(finding.run_ns) * static_cast<double>(whole_ns);
   };
   const auto key = [&](const Finding& finding) { return saving(finding) * WeightOf(finding.sure); };
-  // A pattern may be no cause at all, and then its saving is nothing, however large: it does not
-  // come before what is certain and pays.
+  // An uncertain finding may have no real saving, even if the computed one is large. It does not
+  // come before a certain finding that is worth its effort.
   const double pays =
-      kWellFounded * static_cast<double>(std::max(basis.whole_ns, basis.least_of_ns));
+      kMinCertainShare * static_cast<double>(std::max(basis.whole_ns, basis.least_of_ns));
   const auto saves_little = [&](const Finding& finding) {
     return saving(finding) < std::max(pays, 1.0);
   };
@@ -288,7 +288,7 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
       if (finding.saves_low_ns) finding.saves_low_ns = std::min(*finding.saves_low_ns, whole_ns);
     }
     if (finding.about_data || !finding.saves_high_ns) {
-      // Nothing is claimed; where others speak of all of it already, nothing new is said.
+      // Claims no saving. If other findings explain all of its time already, it adds nothing.
       const bool known =
           !finding.claims.empty() &&
           std::all_of(finding.claims.begin(), finding.claims.end(),
@@ -298,14 +298,14 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
     }
     // A saving that may as well be none is not one.
     if (finding.saves_error_ns && *finding.saves_error_ns > *finding.saves_high_ns) {
-      SayUncertain(finding);
+      AddUncertain(finding);
       continue;
     }
     if (!finding.of_run && *finding.saves_high_ns < least) {
-      if (finding.at_most_ns.value_or(0) >= least) SayHidden(finding);
+      if (finding.at_most_ns.value_or(0) >= least) AddHidden(finding);
       continue;
     }
-    // What findings claim are times as they are, so they are compared as such.
+    // Claims are recorded times, so they are compared with recorded times.
     const int64_t at_most = finding.at_most_ns.value_or(*finding.saves_high_ns);
     int64_t already = 0;
     for (const auto& [what, ns] : finding.claims) {
@@ -317,7 +317,7 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
       if (gap < claimed_gaps.size()) in_gaps += std::min(ns, claimed_gaps[gap]);
     }
     already = std::min(already + in_gaps / std::max<int64_t>(basis.count, 1), at_most);
-    if (static_cast<double>(already) >= kSameSaving * static_cast<double>(at_most)) continue;
+    if (static_cast<double>(already) >= kSameSavingShare * static_cast<double>(at_most)) continue;
     if (already > 0) finding.evidence.Add("of this, saved by findings above", already, "ns");
     for (const auto& [what, ns] : finding.claims) {
       int64_t& sum = claimed_[what];
@@ -329,7 +329,7 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
     }
     add(finding);
   }
-  TellApart(rows);
+  MakeTitlesUnique(rows);
   return rows;
 }
 

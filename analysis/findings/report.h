@@ -164,8 +164,8 @@ class Report {
     for (Finding& finding : findings_) price(finding);
   }
 
-  // Drops findings that save too little (1 % of the step and 20 us), or only what a larger finding
-  // already saves. Ranks by saving times certainty. Findings with a certain cause and at least 3 %
+  // Drops findings that save too little (1 % of the step and 20 us), or that repeat the saving of a
+  // larger finding. Ranks by saving times certainty. Findings with a certain cause and at least 3 %
   // come before all others. Notes findings that save the same time.
   std::vector<model::FindingRow> Ranked(const Basis& basis);
   // Call after Ranked.
@@ -174,8 +174,8 @@ class Report {
   const replay::Change& Together() const { return together_; }
 
  private:
-  void SayHidden(const Finding& finding);
-  void SayUncertain(const Finding& finding);
+  void AddHidden(const Finding& finding);
+  void AddUncertain(const Finding& finding);
 
   std::vector<Finding> findings_;
   std::vector<model::RuledOutRow> ruled_out_;
@@ -187,7 +187,7 @@ class Report {
 
 // The smallest share that is reported.
 inline constexpr double kMinSavingShare = 0.01;
-inline constexpr int64_t kLeastNs = 20'000;
+inline constexpr int64_t kMinSavingNs = 20'000;
 
 }  // namespace xlatrace::analysis::findings
 

@@ -14,54 +14,54 @@ namespace xlatrace::analysis::findings {
 
 // Can the data be trusted? `unattributed`, `ambiguous`, `graphs_not_expanded`, `autotune_in_trace`,
 // `warmup_in_average`, `hidden_work`, `source_lines`. Need no steady step.
-void JudgeData(const Context& context, Report& report);
-void JudgeWarmUp(const Context& context, Report& report);
+void CheckData(const Context& context, Report& report);
+void CheckWarmUp(const Context& context, Report& report);
 // Repeated compilation: `recompile`. Needs no steady step, because such a run has none.
-void JudgeCompilation(const Context& context, Report& report);
+void CheckCompilation(const Context& context, Report& report);
 // Rules for recorded compilations with causes; false: the process recorded none. `recompile`,
 // `slow_compile`, `baked_constant`, `cache_miss`, `slow_import`.
-bool JudgeRecordedCompilations(const Context& context, Report& report);
+bool CheckRecordedCompilations(const Context& context, Report& report);
 // Evaluation between steps: `evaluation`. Uses all steps, steady or not.
-void JudgeEvaluation(const Context& context, Report& report);
+void CheckEvaluation(const Context& context, Report& report);
 // `copy_bound`, if no op lies in the step; `eager_programs`, if no step is known.
-void JudgeWholeRun(const Context& context, Report& report);
+void CheckWholeRun(const Context& context, Report& report);
 // Kernels without HLO: `exposed_collective`, `no_tensor_core`, and the kinds of work.
-void JudgeForeignKernels(const Context& context, Report& report);
+void CheckForeignKernels(const Context& context, Report& report);
 // Kernels without HLO: `attention_unfused`.
 void ReportKernelAttention(const Context& context, Report& report);
 
 // Ops that TensorFlow runs itself: `eager_kernels`, `outside_xla`.
-void JudgeFrameworkOps(const Context& context, Report& report);
+void CheckFrameworkOps(const Context& context, Report& report);
 
 // All rules below use steady steps; without steady steps the whole run, with low confidence.
 // Why the device waits: `launch_bound`, `small_kernels`, `sync_each_step`, `host_gap`,
 // `host_callback`, `eager_ops`, `pauses`, `idle`.
-void JudgeHost(const Context& context, Report& report);
+void CheckHost(const Context& context, Report& report);
 // `copy_in_step`, `d2h_stall`, `donation_missing`, `device_copies`.
-void JudgeCopies(const Context& context, Report& report);
+void CheckCopies(const Context& context, Report& report);
 // `exposed_collective`, `arrival_skew`, `low_busbw`.
-void JudgeCollectives(const Context& context, Report& report);
+void CheckCollectives(const Context& context, Report& report);
 // `f32_upcast`, `f32_highest`, `gemm_bad_dims`.
-void JudgeProducts(const Context& context, Report& report);
+void CheckProducts(const Context& context, Report& report);
 // `float64`.
-void JudgeFloat64(const Context& context, Report& report);
+void CheckFloat64(const Context& context, Report& report);
 // `attention_unfused`, `layout_copy`, `convert_only`, `scan_stack`, `slow_memory_op`,
 // `elementwise_chain`.
-void JudgeMemory(const Context& context, Report& report);
+void CheckMemory(const Context& context, Report& report);
 // `scatter_add`, `sort_slow`, `random_numbers`, `slow_custom_call`.
-void JudgeIrregular(const Context& context, Report& report);
+void CheckIrregular(const Context& context, Report& report);
 // `recompute`, `optimizer`, `dominant_op`.
-void JudgeStructure(const Context& context, Report& report);
+void CheckStructure(const Context& context, Report& report);
 // `odd_layer`.
-void JudgeLayers(const Context& context, Report& report);
+void CheckLayers(const Context& context, Report& report);
 // `step_jitter`, `overlap_slows_compute`.
-void JudgeTime(const Context& context, Report& report);
+void CheckTime(const Context& context, Report& report);
 // `gemm_tail_waves`, `register_pressure`, `clock_throttle`.
-void JudgeKernels(const Context& context, Report& report);
+void CheckKernels(const Context& context, Report& report);
 // `gemm_split_k`: few tiles of results and a long sum.
-void JudgeLongSums(const Context& context, Report& report);
+void CheckLongSums(const Context& context, Report& report);
 // `loop_overhead`: counters, slices and copies of loops.
-void JudgeLoops(const Context& context, Report& report);
+void CheckLoops(const Context& context, Report& report);
 
 }  // namespace xlatrace::analysis::findings
 

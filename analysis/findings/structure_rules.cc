@@ -17,14 +17,14 @@ namespace {
 
 using model::Phase;
 
-constexpr double kRecompute = 0.03;
-constexpr double kOptimizer = 0.08;
-constexpr double kDominant = 0.25;
-constexpr double kDominantLine = 0.4;   // The ops of one line together.
-constexpr double kMostlyUpdates = 0.4;  // Then it is the story, even at the memory's rate.
+constexpr double kMinRecomputeShare = 0.03;
+constexpr double kMinOptimizerShare = 0.08;
+constexpr double kMinDominantShare = 0.25;
+constexpr double kMinDominantLineShare = 0.4;  // The ops of one line together.
+constexpr double kMinUpdatesShare = 0.4;       // Then updates are the main cause.
 
-// JAX names what it computes again. Without that name it is XLA that copied forward work into a
-// backward kernel: cheaper than to write and read it, and nothing to act on.
+// JAX marks work that it computes again. Without the mark, XLA copied forward work into a backward
+// kernel, which is cheaper than to write and read it. Then no action is needed.
 bool IsJax(std::string_view op_name) {
   return op_name.starts_with("jit(") || op_name.starts_with("pjit(");
 }
@@ -50,8 +50,8 @@ int64_t RecomputedTime(const Context& context, const Op& op) {
   return static_cast<int64_t>(static_cast<double>(op.ns) * static_cast<double>(ppm) / 1e6);
 }
 
-// What the time is paid with: results that backward reads would be kept from the first time on,
-// those of a loop's body once for each of its iterations.
+// The cost of the saving: results that backward reads must be kept from the first time on. Results
+// of a loop's body must be kept for each of its iterations.
 void AddMemory(const std::vector<const Op*>& ops, Evidence& evidence) {
   int64_t peak_bytes = 0;
   bool assigned = false;
@@ -79,7 +79,7 @@ void Recompute(const Context& context, Report& report) {
   int64_t hidden = 0;
   int64_t once = 0;
   bool heavy = false;  // A product is computed again.
-  bool named = false;  // Somebody asked for it: of JAX nothing else counts.
+  bool named = false;  // The program requested it; other work does not count for JAX.
   Finding finding;
   const std::vector<bool> merged = FindMergedRecompute(context.attribution.instructions);
   for (const Op& op : context.ops) {
@@ -101,7 +101,7 @@ void Recompute(const Context& context, Report& report) {
     if (2 * ns >= op.ns) ops.push_back(&op);
   }
   const double share = context.ShareOfStep(all);
-  if (share < kRecompute) {
+  if (share < kMinRecomputeShare) {
     LookedAt recomputation = {"recomputation", context.WorkShare(all)};
     if (once > 0) {
       recomputation.more =
@@ -111,7 +111,7 @@ void Recompute(const Context& context, Report& report) {
     if (all + once > 0) report.Fine("recompute", recomputation);
     return;
   }
-  // TensorFlow's names do not tell what is asked for; nobody does without a product in it.
+  // TensorFlow's names do not show requests. A request without a product in it is unlikely.
   if (!named && !heavy && hidden == 0) {
     report.Fine("recompute", {"recomputation",
                               fmt::format("XLA copied {} of forward work into backward kernels, "
@@ -194,8 +194,8 @@ void Optimizer(const Context& context, Report& report) {
   if (ops.empty()) return;
   const auto limit = context.limits.bytes;
   const auto floor = limit && all_known ? static_cast<int64_t>(bytes * 1e9 / *limit) : int64_t{0};
-  if (context.ShareOfStep(all) < kOptimizer) return;
-  const bool most = context.ShareOfStep(all) >= kMostlyUpdates;
+  if (context.ShareOfStep(all) < kMinOptimizerShare) return;
+  const bool most = context.ShareOfStep(all) >= kMinUpdatesShare;
   const bool at_floor = floor > 0 && 10 * all <= 13 * floor;
   if (at_floor && !most) {
     report.Fine("optimizer", {"optimizer", fmt::format("{}, at its memory floor",
@@ -205,8 +205,8 @@ void Optimizer(const Context& context, Report& report) {
   if (floor == 0 && !most && (calls < 100 || context.on_cpu)) return;
   Finding finding = FindingAbout(context, "optimizer", AllOf(context, ops));
   if (most && (at_floor || calls < 100)) {
-    // Nothing to merge: it is the size of what is updated. What another update would cost nobody
-    // knows.
+    // Nothing can be merged: the updated parameters are large. The cost of another optimizer is
+    // unknown.
     finding.title = {"Update less",
                      fmt::format("the optimizer is {} of the {}", Percent(context.ShareOfStep(all)),
                                  context.words.whole)};
@@ -238,7 +238,7 @@ void Optimizer(const Context& context, Report& report) {
   report.Add(std::move(finding));
 }
 
-// What the op must take at the device's rates; nothing where neither is known.
+// Minimum time of the op at the device's rates; empty if neither rate is known.
 std::optional<int64_t> FloorOf(const Context& context, const Op& op) {
   std::optional<int64_t> floor;
   const auto add = [&](std::optional<int64_t> work, const std::optional<double>& rate) {
@@ -255,7 +255,7 @@ std::optional<int64_t> FloorOf(const Context& context, const Op& op) {
   return floor;
 }
 
-// What an op that no rule knows is, as far as it is recorded: "a reduction of 2.10 GB a call, 410
+// Description of an op without rule, as far as recorded: "a reduction of 2.10 GB a call, 410
 // GB/s".
 std::string WhatItIs(const Op& op) {
   std::string kind(model::Text(op.row->op_kind));
@@ -277,8 +277,8 @@ std::string WhatItIs(const Op& op) {
   return text;
 }
 
-// The same for the ops of one line together, none of which is much. Products are what a model is
-// made of: that they take most of it says nothing.
+// The same for the ops of one line together, if none of them is large. Products are excluded,
+// because a model consists mostly of products.
 void DominantLine(const Context& context, Report& report) {
   std::vector<const Op*> ops;
   for (const Op& op : context.ops) {
@@ -292,7 +292,7 @@ void DominantLine(const Context& context, Report& report) {
                                     [](const Site& site) { return !site.source.empty(); });
   if (largest == sites.end()) return;
   const double share = static_cast<double>(largest->ns) / static_cast<double>(context.device_ns);
-  if (share < kDominantLine) return;
+  if (share < kMinDominantLineShare) return;
   int64_t floors = 0;
   for (const Op* op : largest->ops) floors += FloorOf(context, *op).value_or(0);
   if (10 * floors >= 7 * largest->ns) return;
@@ -310,15 +310,15 @@ void DominantLine(const Context& context, Report& report) {
   report.Add(std::move(finding));
 }
 
-// Says where to begin when no other rule knows the op. Nothing is claimed where nothing is known of
-// what it must take.
+// Names the largest op as a starting point if no other rule reports it. Claims no saving if its
+// minimum time is unknown.
 void Dominant(const Context& context, Report& report) {
   const auto first =
       std::find_if(context.ops.begin(), context.ops.end(), [](const Op& op) { return !op.hidden; });
   if (first == context.ops.end() || context.device_ns == 0) return;
   const Op& op = *first;
   const double share = static_cast<double>(op.ns) / static_cast<double>(context.device_ns);
-  if (share < kDominant) {
+  if (share < kMinDominantShare) {
     DominantLine(context, report);
     return;
   }
@@ -354,7 +354,7 @@ void Dominant(const Context& context, Report& report) {
 
 }  // namespace
 
-void JudgeStructure(const Context& context, Report& report) {
+void CheckStructure(const Context& context, Report& report) {
   Recompute(context, report);
   Optimizer(context, report);
   Dominant(context, report);

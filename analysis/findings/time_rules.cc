@@ -12,13 +12,13 @@ namespace xlatrace::analysis::findings {
 namespace {
 
 constexpr int64_t kStepsForJitter = 10;
-constexpr double kJitter = 0.05;
-constexpr double kSteady = 0.03;
-constexpr double kSlowed = 1.15;
-constexpr size_t kSamples = 5;
+constexpr double kMinJitterShare = 0.05;
+constexpr double kMaxSteadyShare = 0.03;
+constexpr double kMinSlowdownRatio = 1.15;
+constexpr size_t kMinOverlapSamplesCount = 5;
 
 struct Steps {
-  std::vector<const model::StepRow*> rows;  // Of one device, by duration.
+  std::vector<const model::StepRow*> rows;  // Steps of one device, by duration.
   int64_t Percentile(int percent) const {
     const size_t at = (rows.size() - 1) * static_cast<size_t>(percent) / 100;
     return rows[at]->end_ns - rows[at]->start_ns;
@@ -80,20 +80,20 @@ void Jitter(const Context& context, Report& report) {
   const double jitter = static_cast<double>(p95 - p50) / static_cast<double>(p50);
   Evidence evidence;
   evidence.Add("median step", p50, "ns").Add("95th percentile", p95, "ns").Add("mean", mean, "ns");
-  if (jitter < kJitter) {
-    if (jitter < kSteady) {
+  if (jitter < kMinJitterShare) {
+    if (jitter < kMaxSteadyShare) {
       report.Fine("step_jitter",
                   {"step jitter", fmt::format("p95 is {} over the median", Percent(jitter))},
                   evidence);
     }
     return;
   }
-  // What the slow tenth has more of than the median step, by part.
+  // Excess of the slow tenth over the median step, by part.
   std::map<std::pair<model::Id, int64_t>, std::array<int64_t, kStepPartCount>> parts;
   for (const model::StepPartRow& row : context.analysis.step_parts) {
     parts[{row.device_id, row.step}][static_cast<size_t>(row.part)] += row.wall_ns;
   }
-  // Of the device that the others wait for in a step: what they wait is its own work.
+  // Parts on the device that the others wait for in a step: its time in their waiting is own work.
   const auto parts_of = [&](const model::StepRow& step) {
     constexpr auto kWaits = static_cast<size_t>(model::StepPart::kExposedCollective);
     const std::array<int64_t, kStepPartCount>* last = &parts[{step.device_id, step.step}];
@@ -146,7 +146,7 @@ void Jitter(const Context& context, Report& report) {
   report.Add(std::move(finding));
 }
 
-// The same instruction beside a collective and alone.
+// Runs of the same instruction: in parallel with a collective, and without one.
 void SlowedByOverlap(const Context& context, Report& report) {
   std::map<model::Id, Intervals> collectives;
   for (const model::CollectiveRow& row : context.analysis.collectives) {
@@ -189,13 +189,14 @@ void SlowedByOverlap(const Context& context, Report& report) {
   int64_t worst_lost = 0;
   double worst_ratio = 1;
   for (auto& [op, of] : samples) {
-    if (of.beside.size() < kSamples || of.alone.size() < kSamples) continue;
+    if (of.beside.size() < kMinOverlapSamplesCount || of.alone.size() < kMinOverlapSamplesCount)
+      continue;
     ++judged;
     const int64_t alone = median(of.alone);
     const int64_t beside = median(of.beside);
     const double ratio =
         static_cast<double>(beside) / static_cast<double>(std::max<int64_t>(alone, 1));
-    if (ratio < kSlowed) continue;
+    if (ratio < kMinSlowdownRatio) continue;
     const int64_t of_op = (beside - alone) * static_cast<int64_t>(of.beside.size());
     lost += of_op;
     if (of_op > worst_lost) {
@@ -234,7 +235,7 @@ void SlowedByOverlap(const Context& context, Report& report) {
 
 }  // namespace
 
-void JudgeTime(const Context& context, Report& report) {
+void CheckTime(const Context& context, Report& report) {
   Jitter(context, report);
   SlowedByOverlap(context, report);
 }

@@ -106,7 +106,7 @@ std::vector<Amounts> AmountsOf(const std::vector<model::TimeTreeRow>& tree) {
     if (row.kind == TreeKind::kPause) amounts.pause += ns;
     in_startup[i] = row.kind == TreeKind::kStartup ||
                     (row.parent_id != 0 && in_startup[static_cast<size_t>(row.parent_id) - 1]);
-    // A function is traced anew before it is compiled again. Its stages can be below its node.
+    // A function is traced again before it is compiled again. Its stages can be below its node.
     const bool is_stage =
         row.parent_id != 0 && Compiles(tree[static_cast<size_t>(row.parent_id) - 1].kind);
     if (row.kind == TreeKind::kRecompilation ||

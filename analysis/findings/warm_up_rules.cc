@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Steps that are not steady: those before the first that is, and those amid the others.
+// Steps that are not steady: those before the first steady one, and those between steady ones.
 
 #include <algorithm>
 #include <map>
@@ -20,22 +20,22 @@ namespace {
 
 using model::Id;
 
-constexpr double kWarmUp = 0.05;
-constexpr size_t kMostTold = 3;  // Steps.
+constexpr double kMinWarmUpShare = 0.05;
+constexpr size_t kMaxNamedWarmUpSteps = 3;  // In a title.
 
-// How long a step took, over the devices.
+// Time of a step, over the devices.
 struct Took {
   int64_t least_ns = INT64_MAX, most_ns = 0, sum_ns = 0, devices = 0;
 };
 using TookByStep = std::map<int64_t, Took>;
 
 // "steps 0 and 1 take 1.97 s (157 ms to 3.78 s) and 145 ms, typical ones 130 ms": the mean of the
-// devices, as the page's list of steps has it, and their range where that says something else.
+// devices, as in the page's list of steps, and their range if the range differs from the mean.
 std::string WarmUpSteps(const TookByStep& before, int64_t step_ns) {
   std::string numbers, times;
   size_t told = 0;
   for (const auto& [step, took] : before) {
-    if (++told > kMostTold) break;
+    if (++told > kMaxNamedWarmUpSteps) break;
     const std::string_view link = told == 1 ? "" : told == before.size() ? " and " : ", ";
     numbers += fmt::format("{}{}", link, step);
     times += fmt::format("{}{}", link, Time(took.sum_ns / took.devices));
@@ -43,20 +43,20 @@ std::string WarmUpSteps(const TookByStep& before, int64_t step_ns) {
       times += fmt::format(" ({} to {})", Time(took.least_ns), Time(took.most_ns));
     }
   }
-  const std::string_view more = before.size() > kMostTold ? " and so on" : "";
+  const std::string_view more = before.size() > kMaxNamedWarmUpSteps ? " and so on" : "";
   return fmt::format("step{} {}{} take{} {}, typical ones {}", before.size() == 1 ? "" : "s",
                      numbers, more, before.size() == 1 ? "s" : "", times, Time(step_ns));
 }
 
-// Computing that takes longer in the first steps than later, most ops of a GPU alike, as it does
-// while the clock rises that an idle GPU has lowered; clocks themselves are not recorded. "; GPU 0
+// Computation that takes longer in the first steps than later, by about the same ratio for most ops
+// of a GPU. A rising clock after idle time has this effect; clocks are not recorded. Text: "; GPU 0
 // computes for 1.16x and 1.12x as long in them, most ops alike: as while its clock rises". Empty:
-// no device does.
+// no such device.
 std::string SlowerAtFirst(const Context& context, const TookByStep& before) {
-  constexpr double kSlower = 1.03;
-  // Of the time of ops, each slower by at least half as much: of the first step, and of a later
-  // one, in the middle of which the clock may have come up.
-  constexpr double kAlike = 0.66, kAlikeLater = 0.5;
+  constexpr double kMinSlowerRatio = 1.03;
+  // Share of the time of ops that are slower by at least half of the ratio. In a later step the
+  // clock may have reached its normal rate in the middle.
+  constexpr double kMinSimilarShare = 0.66, kMinSimilarShareLater = 0.5;
   if (!context.on_gpu || context.whole_run || before.empty()) return {};
   struct Sum {
     int64_t ns = 0, count = 0;
@@ -82,7 +82,7 @@ std::string SlowerAtFirst(const Context& context, const TookByStep& before) {
     ++sum.count;
   }
   Id slowest = 0;
-  std::vector<double> slower;  // Of that device, by step.
+  std::vector<double> slower;  // Ratios of that device, by step.
   for (const auto& [device, of_steps] : first) {
     const auto count = steps[device];
     std::vector<double> ratios;
@@ -105,8 +105,11 @@ std::string SlowerAtFirst(const Context& context, const TookByStep& before) {
       const double ratio = took / usual;
       double alike = 0;
       for (const auto& [of, later] : each) alike += of > 1 + (ratio - 1) / 2 ? later : 0;
-      if (ratio < kSlower || alike < (ratios.empty() ? kAlike : kAlikeLater) * usual) break;
-      if (ratios.size() == kMostTold || (!ratios.empty() && ratio > ratios.back())) break;
+      if (ratio < kMinSlowerRatio ||
+          alike < (ratios.empty() ? kMinSimilarShare : kMinSimilarShareLater) * usual)
+        break;
+      if (ratios.size() == kMaxNamedWarmUpSteps || (!ratios.empty() && ratio > ratios.back()))
+        break;
       ratios.push_back(ratio);
     }
     if (!ratios.empty() && (slower.empty() || ratios[0] > slower[0])) {
@@ -140,8 +143,8 @@ int64_t ThirdQuartile(const Context& context) {
 
 }  // namespace
 
-void JudgeWarmUp(const Context& context, Report& report) {
-  if (context.step_count < 2) return;  // One step is the mean of all.
+void CheckWarmUp(const Context& context, Report& report) {
+  if (context.step_count < 2) return;  // A single step equals the mean.
   int64_t wall = 0;
   int64_t count = 0;
   int64_t not_steady = 0;
@@ -180,11 +183,11 @@ void JudgeWarmUp(const Context& context, Report& report) {
     int64_t& longest = between[row.step];
     longest = std::max(longest, ns);
   }
-  between.erase(last);  // What follows it is not seen.
+  between.erase(last);  // The time after it is not recorded.
   const int64_t mean = wall / count;
-  if (static_cast<double>(mean) < (1 + kWarmUp) * static_cast<double>(context.step_ns)) {
-    report.Fine("warmup_in_average",
-                {"warm-up", fmt::format("it changes the mean by less than {}", Percent(kWarmUp))});
+  if (static_cast<double>(mean) < (1 + kMinWarmUpShare) * static_cast<double>(context.step_ns)) {
+    report.Fine("warmup_in_average", {"warm-up", fmt::format("it changes the mean by less than {}",
+                                                             Percent(kMinWarmUpShare))});
     return;
   }
   Evidence evidence;

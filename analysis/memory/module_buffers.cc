@@ -239,7 +239,7 @@ class Reader {
     return {first, last};
   }
 
-  // False: the value has no memory of its own (it is another name of one that has).
+  // False: the value has no memory of its own (it is another name of a value with memory).
   bool Fill(const hlo::AssignedValue& value, BufferRow& row) {
     row.offset_bytes = value.offset_bytes;
     row.bytes = value.size_bytes;

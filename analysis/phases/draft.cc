@@ -81,7 +81,7 @@ bool Draft::IsUnmarked(uint32_t node) const {
     return false;
   }
   if (self.computation != kNoIndex && graph_.IsApplied(self.computation)) return false;
-  return from_inputs_[node];  // Constants are what their users are.
+  return from_inputs_[node];  // Constants take the phase of their users.
 }
 
 // A fusion carries its root's name; the root speaks for itself.
@@ -94,7 +94,7 @@ bool Draft::RootHasName(const Instruction& self) const {
   return Name(root).kind != OpName::Kind::kEmpty || module_.instructions[root].opcode == "tuple";
 }
 
-// XLA names what it does to an argument (copy, transpose) like the argument.
+// XLA gives its copies and transposes of an argument the argument's name.
 bool Draft::NamesAnInput(uint32_t node) const {
   return Name(node).kind == OpName::Kind::kArgument || Name(node).leaf == "XLA_Args";
 }
@@ -111,7 +111,7 @@ std::vector<bool> Draft::Seeds(bool (*has)(Phase), bool only_from_inputs) const 
   std::vector<bool> seeds(size(), false);
   for (uint32_t node = 0; node < size(); ++node) {
     if (only_from_inputs && !from_inputs_[node]) continue;
-    // What carries many things has the name of one of them; data flows through it by element.
+    // An instruction that carries many values has the name of one of them. Data flows by element.
     const Instruction& self = At(node);
     const bool carrier = self.shape.starts_with("(") && IsContainer(self.opcode);
     if (carrier || IsCollective(self.opcode) || self.opcode == "tuple" ||

@@ -16,8 +16,8 @@ using model::Instruction;
 using model::ModuleRole;
 using model::Phase;
 
-// Loops, branches and calls are what most of their instructions are; a fusion is its root here
-// (callers of phase_dataflow.h weigh its body).
+// Loops, branches and calls have the phase of most of their instructions. Here a fusion has that of
+// its root (callers of phase_dataflow.h weigh its body).
 void DecideContainers(Draft& draft) {
   const model::HloModule& module = draft.module();
   for (uint32_t node = 0; node < draft.size(); ++node) {
@@ -92,7 +92,7 @@ void DecideCollectives(Draft& draft) {
   }
 }
 
-// All that is decided, but for parameters of the program, which pass nothing on.
+// All decided nodes, except parameters of the program, which pass no phase on.
 std::vector<uint32_t> Decided(const Draft& draft) {
   std::vector<uint32_t> decided;
   for (uint32_t node = 0; node < draft.size(); ++node) {
@@ -117,15 +117,15 @@ void Propagate(Draft& draft) {
   for (size_t i = 0; i < queue.size(); ++i) pass_on(queue[i], graph.Operands(queue[i]));
   queue = Decided(draft);
   for (size_t i = 0; i < queue.size(); ++i) pass_on(queue[i], graph.Users(queue[i]));
-  // What is left has neither to do with any named op: inputs that are handed through. In a main
-  // module without names nothing is known at all.
+  // Open nodes have no connection to a named op: they are inputs that are passed through. In a main
+  // module without names, no phase is known.
   if (queue.empty() && draft.role() == ModuleRole::kMain) return;
   for (uint32_t node = 0; node < draft.size(); ++node) {
     if (draft.IsOpen(node)) draft.LeaveWith(node, Phase::kOther);
   }
 }
 
-// `add` of a reduce: what calls it.
+// `add` of a reduce: phase of its caller.
 void LabelAppliedComputations(Draft& draft) {
   for (uint32_t c = 0; c < draft.module().computations.size(); ++c) {
     if (!draft.graph().IsApplied(c)) continue;

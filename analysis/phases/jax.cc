@@ -18,8 +18,8 @@ std::vector<bool> UpTo(const Draft& draft, const std::vector<bool>& seeds) {
   return before;
 }
 
-// What the update is made of although it depends on no gradient: a decayed rate, a bias correction,
-// counters. Other results that no gradient reaches (a simulation beside the training) are not.
+// Inputs of the update that depend on no gradient: a decayed rate, a bias correction, counters.
+// Other results that no gradient reaches (a simulation beside the training) are excluded.
 std::vector<bool> BeforeUpdate(const Draft& draft, const Relations& relations) {
   const model::HloModule& module = draft.module();
   std::vector<bool> update(draft.size(), false);
@@ -29,7 +29,7 @@ std::vector<bool> BeforeUpdate(const Draft& draft, const Relations& relations) {
   if (module.entry < module.computations.size()) {
     const uint32_t root = module.computations[module.entry].root;
     if (root == kNoIndex || draft.At(root).opcode != "tuple") {
-      return std::vector<bool>(draft.size(), true);  // Nothing is known of the results.
+      return std::vector<bool>(draft.size(), true);  // The results are unknown.
     }
     for (const uint32_t result : module.Operands(draft.At(root))) {
       const std::string_view shape = draft.At(result).shape;
@@ -50,8 +50,8 @@ std::vector<bool> BeforeLossValue(const Draft& draft, const Relations& relations
   return UpTo(draft, values);
 }
 
-// Between the last layer and the first gradient: what depends on no other line than those of the
-// layers is still forward. All true where the loss has no line of its own.
+// Work between the last layer and the first gradient: forward if it depends on no other lines than
+// those of the layers. All true if the loss has no line of its own.
 std::vector<bool> AfterTheTurn(const Draft& draft, const Relations& relations) {
   const std::set<Draft::Line> forward_lines = draft.LinesOf(IsForward);
   std::vector<bool> turns(draft.size(), false);
@@ -68,7 +68,7 @@ std::vector<bool> AfterTheTurn(const Draft& draft, const Relations& relations) {
   return after;
 }
 
-// Of what leads to marked work or to the loss; kUnknown for all else.
+// Phase of a node that leads to marked work or to the loss; kUnknown for all others.
 Phase LeadingInOldJax(const Draft& draft, const Relations& relations, uint32_t node,
                       const std::vector<bool>& before_loss, const std::vector<bool>& after_turn) {
   const bool after_backward = relations.after_backward[node];
@@ -103,8 +103,8 @@ void DecideUnmarkedJax(Draft& draft, const Relations& relations) {
 }
 
 void DecideUnmarkedOldJax(Draft& draft, const Relations& relations) {
-  // First what leads to marked work or to the loss; that may add to the backward work that the
-  // rest is judged by.
+  // First the nodes that lead to marked work or to the loss. This may add to the backward work that
+  // decides the other nodes.
   const std::vector<bool> before_loss = BeforeLossValue(draft, relations);
   const std::vector<bool> after_turn = AfterTheTurn(draft, relations);
   std::vector<std::pair<uint32_t, Phase>> decided;

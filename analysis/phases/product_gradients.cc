@@ -14,17 +14,17 @@ namespace {
 using model::Instruction;
 using model::Phase;
 
-// A product, and the place (0 or 1) of the operand that it is listed under.
+// A product, and the position (0 or 1) of the operand that it is listed under.
 using Use = std::pair<uint32_t, size_t>;
 using UsesByOperand = std::map<std::pair<Draft::Line, uint32_t>, std::vector<Use>>;
 
 struct Gradients {
-  std::vector<uint32_t> products;   // Of the forward pass...
-  std::vector<uint32_t> gradients;  // ...and in the same place the gradient that shows it.
+  std::vector<uint32_t> products;   // Products of the forward pass,
+  std::vector<uint32_t> gradients;  // and at the same position the gradient that shows each.
   std::set<Draft::Line> lines;
 };
 
-// What an operand is but for its layout and type.
+// The operand before changes of layout and type.
 uint32_t Carried(const Draft& draft, uint32_t node) {
   while (true) {
     const std::string_view opcode = draft.At(node).opcode;
@@ -37,8 +37,8 @@ uint32_t Carried(const Draft& draft, uint32_t node) {
   }
 }
 
-// Of two products that share an operand in the same place. The gradient of a convolution by its
-// kernel has the input in front, as the convolution has; the kernel shares no place with it.
+// Compares two products that share an operand in the same place. The gradient of a convolution by
+// its kernel has the input in front, as the convolution has. Other places show no gradient.
 bool DiffersFrom(const Draft& draft, uint32_t a, uint32_t b, size_t place) {
   if (draft.At(a).opcode == "convolution") return place == 0;
   const auto left = draft.module().LhsContractingDims(draft.At(a));
@@ -46,7 +46,7 @@ bool DiffersFrom(const Draft& draft, uint32_t a, uint32_t b, size_t place) {
   return !std::equal(left.begin(), left.end(), right.begin(), right.end());
 }
 
-// Takes what it visits off `budget`; false once that is used up.
+// Subtracts the number of visits from `budget`; false once it is used up.
 bool DependsOn(const Draft& draft, uint32_t node, uint32_t on, int64_t* budget) {
   std::vector<uint32_t> open = {node};
   std::unordered_set<uint32_t> seen = {node};
@@ -63,7 +63,7 @@ bool DependsOn(const Draft& draft, uint32_t node, uint32_t on, int64_t* budget) 
   return false;
 }
 
-// Open products with a name and a line, by the line and what they multiply.
+// Open products with a name and a line, by line and operand.
 UsesByOperand OpenProducts(const Draft& draft) {
   UsesByOperand by_operand;
   for (uint32_t node = 0; node < draft.size(); ++node) {

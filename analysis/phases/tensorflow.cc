@@ -34,10 +34,10 @@ Phase PhaseOfUnscoped(const Draft& draft, const Relations& relations, uint32_t n
     return lossy ? Phase::kLoss : Phase::kForward;
   }
   const bool floating = IsFloatingShape(self.shape);
-  if (after_forward) {  // Metrics, or the loss where it has no scope.
+  if (after_forward) {  // Metrics, or a loss without scope.
     return draft.style().has_loss_scope || !floating ? Phase::kOther : Phase::kLoss;
   }
-  // `iterations += 1`, and a regulariser's sum of squares; what is left are metrics' counters.
+  // `iterations += 1`, and a regulariser's sum of squares; the others are counters of metrics.
   if (self.shape.starts_with("s64[]")) return Phase::kOptimizer;
   return floating && draft.IsFromInputs(node) ? Phase::kLoss : Phase::kOther;
 }
@@ -57,7 +57,7 @@ void DecideScopedTensorFlow(Draft& draft, const Relations& relations) {
     const bool scoped_forward =
         verdict.certainty == Certainty::kWeak && verdict.phase == Phase::kForward;
     if (!scoped_forward || !relations.after_backward[node]) continue;
-    // What nothing uses is recomputed, too: an update would be an output.
+    // Work without users is recomputation too: an update would be an output.
     const bool update = !relations.before_backward[node] && before_output[node];
     draft.Decide(node, update ? Phase::kOptimizer : Phase::kRecompute);
   }

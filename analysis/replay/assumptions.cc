@@ -8,7 +8,7 @@
 
 namespace xlatrace::analysis::replay {
 
-void TellAssumptions(const Found& found, bool steady, Graph& graph) {
+void ListAssumptions(const Found& found, bool steady, Graph& graph) {
   std::vector<std::string>& said = graph.assumptions;
   if (!graph.host_known) {
     said.push_back(

@@ -23,7 +23,7 @@ struct Found {
 };
 
 // Fills `assumptions`. `steady`: the steps of the window are steady.
-void TellAssumptions(const Found& found, bool steady, Graph& graph);
+void ListAssumptions(const Found& found, bool steady, Graph& graph);
 
 }  // namespace xlatrace::analysis::replay
 

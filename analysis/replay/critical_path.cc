@@ -15,7 +15,7 @@ PathKind KindOf(const Node& node) {
   return node.by_copying ? PathKind::kCopy : PathKind::kKernel;
 }
 
-// Of the members of a group, the one that began last.
+// Per group: the member that began last.
 std::vector<uint32_t> LastArrivals(const Graph& graph, const Times& times) {
   std::vector<uint32_t> last(graph.groups.size(), UINT32_MAX);
   if (graph.groups.size() < 2) return last;
@@ -38,7 +38,7 @@ struct Cause {
   int64_t at_ns = 0;
 };
 
-// What a lane waits for where the node before stands aside: the one before that.
+// The node for which a lane waits. If the node before was set aside, the one before that.
 uint32_t LaneBefore(const Graph& graph, const Setting& setting, uint32_t node) {
   while (!setting.aside.empty() && setting.aside[node]) {
     const size_t first = graph.first_edge[node];
@@ -48,7 +48,7 @@ uint32_t LaneBefore(const Graph& graph, const Setting& setting, uint32_t node) {
   return node;
 }
 
-// Of several causes that would bind, the first: the lane.
+// If several causes would bind, the first one: the lane.
 std::optional<Cause> BindingOf(const Graph& graph, const std::vector<Edge>& edges,
                                const Times& times, const Setting& setting, uint32_t node) {
   std::optional<Cause> binding;
@@ -56,7 +56,7 @@ std::optional<Cause> BindingOf(const Graph& graph, const std::vector<Edge>& edge
   const bool aside = !setting.aside.empty() && setting.aside[node];
   for (size_t e = graph.first_edge[node]; e < graph.first_edge[node + 1]; ++e) {
     const Edge& edge = edges[e];
-    if (edge.lag_ns == kNoEdge || (aside && edge.kind == EdgeKind::kLane)) continue;
+    if (edge.lag_ns == kNoEdgeLagNs || (aside && edge.kind == EdgeKind::kLane)) continue;
     Cause cause = {edge.from, CauseOf(edge, times)};
     if (edge.kind == EdgeKind::kLane && !edge.from_start) {
       cause.from = LaneBefore(graph, setting, edge.from);
@@ -66,7 +66,7 @@ std::optional<Cause> BindingOf(const Graph& graph, const std::vector<Edge>& edge
     latest = cause.at_ns + edge.lag_ns;
     binding = cause;
   }
-  if (!setting.after.empty() && setting.after[node] != kNoNode) {
+  if (!setting.after.empty() && setting.after[node] != kNoNodeIndex) {
     const uint32_t before = setting.after[node];
     if (!binding || times.end_ns[before] > latest) binding = {before, times.end_ns[before]};
   }
@@ -104,11 +104,11 @@ std::vector<PathPart> CriticalPath(const Graph& graph, const Times& times, const
       until = times.start_ns[node];
     }
     const std::optional<Cause> binding = BindingOf(graph, edges, times, setting, node);
-    if (!binding) {  // It began as recorded: what was before is not in the graph.
+    if (!binding) {  // It began as recorded; earlier work is not in the graph.
       add(node, from_ns, until, PathKind::kGap);
       break;
     }
-    // What began beside a kernel on its lane waited while that ran.
+    // A node that began while a kernel ran on its lane waited in that time.
     const bool running = graph.nodes[binding->from].kind == NodeKind::kActivity &&
                          graph.nodes[node].kind == NodeKind::kActivity &&
                          times.end_ns[binding->from] >= until;
@@ -137,8 +137,8 @@ std::vector<int64_t> SlackOf(const Graph& graph, const Times& times, const Setti
     if (graph.nodes[n].group != 0) members[graph.nodes[n].group].push_back(n);
   }
   for (size_t n = graph.nodes.size(); n-- > 0;) {
-    // What waits for a member comes after all of them, so their slacks are settled. An early one
-    // may come as late as the last, and then as much later as all of them.
+    // Nodes that wait for a member come after all members, so their slacks are known. An early
+    // member may be delayed until the last one, and then by the slack that all of them have.
     int64_t own = slack[n];
     int64_t last_ns = times.start_ns[n];
     for (const uint32_t member : members[graph.nodes[n].group]) {
@@ -149,7 +149,7 @@ std::vector<int64_t> SlackOf(const Graph& graph, const Times& times, const Setti
     own += last_ns - times.start_ns[n];
     for (size_t e = graph.first_edge[n]; e < graph.first_edge[n + 1]; ++e) {
       const Edge& edge = edges[e];
-      if (edge.lag_ns == kNoEdge) continue;
+      if (edge.lag_ns == kNoEdgeLagNs) continue;
       const int64_t spare = times.start_ns[n] - CauseOf(edge, times) - edge.lag_ns;
       slack[edge.from] = std::min(slack[edge.from], own + std::max<int64_t>(spare, 0));
     }

@@ -28,7 +28,7 @@ void SettleLags(Graph& graph) {
     Edge* binding = nullptr;
     for (size_t e = graph.first_edge[node]; e < graph.first_edge[node + 1]; ++e) {
       Edge& edge = graph.edges[e];
-      if (edge.lag_ns == kNoEdge) continue;
+      if (edge.lag_ns == kNoEdgeLagNs) continue;
       if (binding == nullptr || edge.lag_ns < binding->lag_ns) binding = &edge;
     }
     if (binding == nullptr) continue;
@@ -48,7 +48,7 @@ void SettleLags(Graph& graph) {
   for (size_t node = 0; node < graph.nodes.size(); ++node) {
     for (size_t e = graph.first_edge[node]; e < graph.first_edge[node + 1]; ++e) {
       Edge& edge = graph.edges[e];
-      if (edge.binding || edge.lag_ns == kNoEdge) continue;
+      if (edge.binding || edge.lag_ns == kNoEdgeLagNs) continue;
       const int64_t usual = graph.usual_lag_ns[static_cast<size_t>(edge.kind)];
       edge.lag_ns = std::min(edge.lag_ns, OtherLag(graph, node, edge, usual));
     }
@@ -59,7 +59,7 @@ void FollowStartsOfMembers(Graph& graph) {
   for (size_t node = 0; node < graph.nodes.size(); ++node) {
     for (size_t e = graph.first_edge[node]; e < graph.first_edge[node + 1]; ++e) {
       Edge& edge = graph.edges[e];
-      if (edge.lag_ns >= 0 || edge.lag_ns == kNoEdge || graph.nodes[edge.from].group == 0) {
+      if (edge.lag_ns >= 0 || edge.lag_ns == kNoEdgeLagNs || graph.nodes[edge.from].group == 0) {
         continue;
       }
       edge.from_start = true;

@@ -13,7 +13,7 @@ Factors::Factors(const Graph& graph, const Input& input, const Change& change)
     const model::Id id = input.attribution.labels[label].instruction_id;
     if (id > 0) of_label_[label + 1] = OfInstruction(static_cast<size_t>(id));
   }
-  // A graph-level row takes what its instructions do.
+  // A graph-level row has the factors of its instructions.
   std::vector<double> shared(of_label_.size(), -1);
   for (const model::LabelShareRow& share : input.attribution.label_shares) {
     double& sum = shared[static_cast<size_t>(share.label_id)];

@@ -60,7 +60,7 @@ class Builder {
     FollowStartsOfMembers(graph_);
     found_.joins = joins_.size();
     found_.skewed = pieces_.skewed;
-    TellAssumptions(found_, window_.steady, graph_);
+    ListAssumptions(found_, window_.steady, graph_);
     return std::move(graph_);
   }
 
@@ -95,8 +95,8 @@ class Builder {
     for (uint32_t lane = 0; lane < pieces_.lanes.size(); ++lane) {
       streams_[pieces_.lanes[lane].lane].branches.push_back(lane);
     }
-    newest_.assign(input_.run.devices.size(), std::vector<uint32_t>(ran_.size(), kNoNode));
-    // Clocks that do not fit say nothing of launches (analysis/launch_queue.h).
+    newest_.assign(input_.run.devices.size(), std::vector<uint32_t>(ran_.size(), kNoNodeIndex));
+    // Misaligned clocks give no valid launches (analysis/launch_queue.h).
     graph_.host_known = pieces_.calls > 0;
   }
 
@@ -105,7 +105,7 @@ class Builder {
     const int64_t start = so_far_.StartOf(node);
     AddLane(piece);
     if (piece.first_piece) {
-      if (piece.call != 0 && host_.NodeOf(piece.call) != kNoNode) {
+      if (piece.call != 0 && host_.NodeOf(piece.call) != kNoNodeIndex) {
         so_far_.AddEdge(host_.NodeOf(piece.call), EdgeKind::kLaunch, true);
       }
       AddOperands(piece);
@@ -119,12 +119,12 @@ class Builder {
     }
   }
 
-  // What is launched on a stream waits for all that was on it before: of a graph for its branches.
+  // A launch on a stream waits for all earlier work on it. For a graph this includes its branches.
   void AddLane(const Piece& piece) {
     const uint32_t before = so_far_.LastOn(piece.lane);
     Stream& stream = streams_[pieces_.lanes[piece.lane].lane];
     if (stream.branches.size() == 1) {
-      if (before != kNoNode) so_far_.AddEdge(before, EdgeKind::kLane);
+      if (before != kNoNodeIndex) so_far_.AddEdge(before, EdgeKind::kLane);
       return;
     }
     if (piece.call == 0 || piece.call != stream.call) {
@@ -133,10 +133,10 @@ class Builder {
       stream.last.clear();
       for (const uint32_t branch : stream.branches) {
         const uint32_t last = so_far_.LastOn(branch);
-        if (last != kNoNode) stream.last.push_back(last);
+        if (last != kNoNodeIndex) stream.last.push_back(last);
       }
     }
-    if (before != kNoNode && before >= stream.first) {
+    if (before != kNoNodeIndex && before >= stream.first) {
       so_far_.AddEdge(before, EdgeKind::kLane);
       return;
     }
@@ -149,10 +149,10 @@ class Builder {
     const uint32_t execution = input_.attribution.execution_of[piece.node.what];
     for (const uint32_t producer : producers_.Of(instruction)) {
       const uint32_t from = newest_[DeviceOf(piece)][producer];
-      if (from == kNoNode || so_far_.EndOf(from) > piece.node.start_ns) continue;
+      if (from == kNoNodeIndex || so_far_.EndOf(from) > piece.node.start_ns) continue;
       const Node& made = graph_.nodes[from];
       if (execution == 0 || input_.attribution.execution_of[made.what] != execution) continue;
-      // What computes on the same lane is before it anyway.
+      // Computation on the same lane comes before it anyway.
       const bool same_lane = pieces_.pieces[from].lane == piece.lane;
       if (same_lane && made.work == ActivityClass::kCompute &&
           piece.node.work == ActivityClass::kCompute) {
@@ -181,9 +181,9 @@ class Builder {
     }
     if (!nothing && !launched && start - cause <= kUsualSchedulingNs) return;
     const uint32_t from = so_far_.LatestEnd(lanes_of_[device], start);
-    if (from == kNoNode) return;
+    if (from == kNoNodeIndex) return;
     if (launched) {
-      so_far_.AddEdge(from, EdgeKind::kBehind).lag_ns = kNoEdge;
+      so_far_.AddEdge(from, EdgeKind::kBehind).lag_ns = kNoEdgeLagNs;
       return;
     }
     if (!nothing && so_far_.EndOf(from) <= cause) return;
@@ -203,7 +203,7 @@ class Builder {
   Producers producers_;
   std::vector<Join> joins_;
   size_t next_join_ = 0;
-  // A stream of the run, and what ran on it before the launch that is on it now.
+  // A stream of the run, and its work before the current launch.
   struct Stream {
     std::vector<uint32_t> branches;  // Lanes of the pieces.
     uint32_t call = 0;

@@ -67,8 +67,8 @@ struct Input {
 enum class NodeKind : uint8_t { kActivity, kCall, kReturn };
 enum class EdgeKind : uint8_t { kLane, kLaunch, kThread, kWait, kData, kSeen, kBehind };
 inline constexpr size_t kEdgeKindCount = 7;
-inline constexpr int64_t kNoEdge = INT64_MIN;  // As a lag: the edge does not count.
-inline constexpr uint32_t kNoNode = UINT32_MAX;
+inline constexpr int64_t kNoEdgeLagNs = INT64_MIN;  // As a lag: the edge does not count.
+inline constexpr uint32_t kNoNodeIndex = UINT32_MAX;
 
 struct Node {
   int64_t start_ns = 0;     // As recorded.
@@ -125,7 +125,7 @@ struct Graph {
 
 struct GraphOptions {
   size_t most_activities = 4'000'000;
-  bool infer_waits = true;  // A gap of cause synchronisation makes the host wait for what precedes.
+  bool infer_waits = true;  // Waits are inferred from gaps of cause synchronisation.
 };
 
 // Empty if nothing has a time.

@@ -6,7 +6,7 @@
 namespace xlatrace::analysis::replay {
 
 GraphSoFar::GraphSoFar(size_t nodes, size_t lanes, Graph& graph)
-    : graph_(graph), on_lane_(lanes, kNoNode) {
+    : graph_(graph), on_lane_(lanes, kNoNodeIndex) {
   graph_.nodes.reserve(nodes);
   graph_.first_edge.reserve(nodes + 1);
   graph_.edges.reserve(2 * nodes);
@@ -16,7 +16,7 @@ GraphSoFar::GraphSoFar(size_t nodes, size_t lanes, Graph& graph)
 void GraphSoFar::AddNode(const Node& node) {
   graph_.nodes.push_back(node);
   graph_.first_edge.push_back(static_cast<uint32_t>(graph_.edges.size()));
-  before_.push_back(kNoNode);
+  before_.push_back(kNoNodeIndex);
 }
 
 Edge& GraphSoFar::AddEdge(uint32_t from, EdgeKind kind, bool from_start) {
@@ -28,7 +28,7 @@ Edge& GraphSoFar::AddEdge(uint32_t from, EdgeKind kind, bool from_start) {
 int64_t GraphSoFar::LatestCause() const {
   int64_t latest = INT64_MIN;
   for (const Edge& edge : Edges()) {
-    if (edge.lag_ns == kNoEdge) continue;
+    if (edge.lag_ns == kNoEdgeLagNs) continue;
     latest = std::max(latest, graph_.nodes.back().start_ns - edge.lag_ns);
   }
   return latest;
@@ -38,16 +38,17 @@ void GraphSoFar::PutOn(uint32_t lane) {
   const uint32_t node = Current();
   const uint32_t before = on_lane_[lane];
   before_[node] = before;
-  if (before == kNoNode || EndOf(node) >= EndOf(before)) on_lane_[lane] = node;
+  if (before == kNoNodeIndex || EndOf(node) >= EndOf(before)) on_lane_[lane] = node;
 }
 
 uint32_t GraphSoFar::LatestEnd(const std::vector<uint32_t>& lanes, int64_t time_ns) const {
-  uint32_t latest = kNoNode;
+  uint32_t latest = kNoNodeIndex;
   for (const uint32_t lane : lanes) {
     uint32_t node = on_lane_[lane];
-    // What still runs has not ended; what was before it on its lane has.
-    while (node != kNoNode && EndOf(node) > time_ns) node = before_[node];
-    if (node != kNoNode && (latest == kNoNode || EndOf(node) > EndOf(latest))) latest = node;
+    // The node may still be running then; the one before it on its lane has ended.
+    while (node != kNoNodeIndex && EndOf(node) > time_ns) node = before_[node];
+    if (node != kNoNodeIndex && (latest == kNoNodeIndex || EndOf(node) > EndOf(latest)))
+      latest = node;
   }
   return latest;
 }

@@ -9,7 +9,7 @@
 namespace xlatrace::analysis::replay {
 namespace {
 
-constexpr int64_t kHostWakeNs = 300'000;  // From the end of work to the return of who waited.
+constexpr int64_t kHostWakeNs = 300'000;  // From the end of work to the return of the waiting call.
 constexpr int64_t kQueueNs = 20'000;      // From a place in the queue to the return of a launch.
 
 }  // namespace
@@ -23,9 +23,9 @@ HostEdges::HostEdges(const Input& input, const Pieces& pieces,
       infer_waits_(infer_waits),
       so_far_(so_far),
       found_(found),
-      on_thread_(pieces.threads, kNoNode),
-      of_call_(pieces.calls + 1, kNoNode),
-      last_of_call_(pieces.calls + 1, kNoNode),
+      on_thread_(pieces.threads, kNoNodeIndex),
+      of_call_(pieces.calls + 1, kNoNodeIndex),
+      last_of_call_(pieces.calls + 1, kNoNodeIndex),
       end_of_call_(pieces.calls + 1, INT64_MIN),
       given_until_(input.run.devices.size(), INT64_MIN) {
   FindUsualHost();
@@ -35,7 +35,7 @@ HostEdges::HostEdges(const Input& input, const Pieces& pieces,
   }
 }
 
-// When what a call launched ended, and how long the host usually is between two calls.
+// Finds when the work of each call ended, and the host's usual time between two calls.
 void HostEdges::FindUsualHost() {
   std::vector<int64_t> returned(pieces_.threads, INT64_MIN), lags;
   for (const Piece& piece : pieces_.pieces) {
@@ -56,14 +56,14 @@ void HostEdges::FindUsualHost() {
   usual_host_ns_ = *middle;
 }
 
-// Of a call: where what it launched first ran.
+// Device of the call's first launched activity.
 size_t HostEdges::DeviceOf(const Piece& piece) const {
   return static_cast<size_t>(input_.run.LaneOf(piece.node.what).device_id) - 1;
 }
 
 void HostEdges::AddThread(const Piece& piece) {
   const uint32_t before = on_thread_[piece.thread];
-  if (before == kNoNode) return;
+  if (before == kNoNodeIndex) return;
   // Calls within calls follow each other's start.
   so_far_.AddEdge(before, EdgeKind::kThread,
                   so_far_.EndOf(before) > so_far_.StartOf(so_far_.Current()));
@@ -80,16 +80,16 @@ void HostEdges::AddCall(const Piece& piece) {
   until = std::max(until, end_of_call_[piece.call]);
 }
 
-// Did the host wait before this call, though no call says so?
+// Infers whether the host waited before this call, without a recorded wait.
 void HostEdges::AddWait(const Piece& piece) {
   const uint32_t before = on_thread_[piece.thread];
-  if (before == kNoNode) return;
+  if (before == kNoNodeIndex) return;
   const int64_t start = piece.node.start_ns;
   const int64_t returned = so_far_.EndOf(before);
   if (start - returned < kUsualSchedulingNs) return;
   const auto device = DeviceOf(piece);
   const uint32_t from = so_far_.LatestEnd(lanes_of_[device], start);
-  if (from == kNoNode || so_far_.EndOf(from) <= returned) return;
+  if (from == kNoNodeIndex || so_far_.EndOf(from) <= returned) return;
   if (given_until_[device] > start) return;  // It had more to do.
   const int64_t lag = start - so_far_.EndOf(from);
   Edge& edge = so_far_.AddEdge(from, EdgeKind::kWait);
@@ -100,7 +100,7 @@ void HostEdges::AddWait(const Piece& piece) {
     ++found_.inferred_waits;
     return;
   }
-  edge.lag_ns = kNoEdge;
+  edge.lag_ns = kNoEdgeLagNs;
   Graph& graph = so_far_.graph();
   graph.maybe_waits.push_back(
       {so_far_.Current(), static_cast<uint32_t>(graph.edges.size() - 1), lag});
@@ -109,10 +109,11 @@ void HostEdges::AddWait(const Piece& piece) {
 void HostEdges::AddReturn(const Piece& piece) {
   const uint32_t node = so_far_.Current();
   so_far_.AddEdge(of_call_[piece.call], EdgeKind::kThread, true);
-  uint32_t from = piece.blocks == Blocks::kOnOwn ? last_of_call_[piece.call] : kNoNode;
-  if (from == kNoNode) from = so_far_.LatestEnd(ProcessLanes(piece.thread), so_far_.StartOf(node));
+  uint32_t from = piece.blocks == Blocks::kOnOwn ? last_of_call_[piece.call] : kNoNodeIndex;
+  if (from == kNoNodeIndex)
+    from = so_far_.LatestEnd(ProcessLanes(piece.thread), so_far_.StartOf(node));
   const int64_t most = piece.blocks == Blocks::kLong ? kQueueNs : kHostWakeNs;
-  if (from != kNoNode && so_far_.EndOf(from) > so_far_.StartOf(of_call_[piece.call]) &&
+  if (from != kNoNodeIndex && so_far_.EndOf(from) > so_far_.StartOf(of_call_[piece.call]) &&
       so_far_.StartOf(node) - so_far_.EndOf(from) <= most &&
       so_far_.EndOf(from) <= so_far_.StartOf(node)) {
     so_far_.AddEdge(from, EdgeKind::kWait);

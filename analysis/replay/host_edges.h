@@ -34,7 +34,7 @@ class HostEdges {
   void AddCall(const Piece& piece);
   void AddReturn(const Piece& piece);
 
-  // Node of a call by its number; kNoNode: not added yet.
+  // Node of a call by its number; kNoNodeIndex: not added yet.
   uint32_t NodeOf(uint32_t call) const { return of_call_[call]; }
   // Call if the current node ends an activity that the call launched.
   void EndActivityOf(uint32_t call) { last_of_call_[call] = so_far_.Current(); }

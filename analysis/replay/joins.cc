@@ -11,9 +11,9 @@
 namespace xlatrace::analysis::replay {
 namespace {
 
-constexpr uint32_t kNone = UINT32_MAX;
+constexpr uint32_t kNoPieceIndex = UINT32_MAX;
 
-// When work was given to the device: by the call, then by the node of the graph.
+// Time at which work was given to the device: by the call, then by the node of the graph.
 using Given = std::pair<int64_t, int64_t>;
 constexpr Given kUnknown = {INT64_MIN, 0};
 
@@ -61,8 +61,8 @@ class Finder {
   }
 
   void Pass(bool look_only) {
-    on_lane_.assign(device_of_lane_.size(), kNone);
-    before_.assign(pieces_.size(), kNone);
+    on_lane_.assign(device_of_lane_.size(), kNoPieceIndex);
+    before_.assign(pieces_.size(), kNoPieceIndex);
     std::vector<uint32_t> execution_on(lanes_of_.size(), 0);
     for (uint32_t p = 0; p < pieces_.size(); ++p) {
       const Piece& piece = pieces_[p];
@@ -76,7 +76,7 @@ class Finder {
       }
       before_[p] = on_lane_[piece.lane];
       const uint32_t before = on_lane_[piece.lane];
-      if (before == kNone || EndOf(p) >= EndOf(before)) on_lane_[piece.lane] = p;
+      if (before == kNoPieceIndex || EndOf(p) >= EndOf(before)) on_lane_[piece.lane] = p;
     }
   }
 
@@ -84,16 +84,16 @@ class Finder {
     const Given given = GivenAt(p);
     const bool known = given == kUnknown || known_(pieces_[p].node.what);
     for (const uint32_t lane : lanes) {
-      if (lane == pieces_[p].lane || on_lane_[lane] == kNone) continue;
+      if (lane == pieces_[p].lane || on_lane_[lane] == kNoPieceIndex) continue;
       uint32_t other = on_lane_[lane];
       if (begins && ExecutionOf(other) != 0 && ExecutionOf(other) != ExecutionOf(p)) {
         Take(p, other, look_only);
         continue;
       }
       if (known) continue;
-      while (other != kNone && GivenAt(other) >= given) other = before_[other];
-      if (other == kNone || ExecutionOf(other) != ExecutionOf(p)) continue;
-      uint32_t& joined = joined_.try_emplace({pieces_[p].lane, lane}, kNone).first->second;
+      while (other != kNoPieceIndex && GivenAt(other) >= given) other = before_[other];
+      if (other == kNoPieceIndex || ExecutionOf(other) != ExecutionOf(p)) continue;
+      uint32_t& joined = joined_.try_emplace({pieces_[p].lane, lane}, kNoPieceIndex).first->second;
       if (!look_only && joined == other) continue;
       if (Take(p, other, look_only)) joined = other;
     }

@@ -9,7 +9,7 @@
 namespace xlatrace::analysis::replay {
 namespace {
 
-constexpr int64_t kLongCallNs = 20'000;  // A launch takes 2 to 10 us unless its queue is full.
+constexpr int64_t kMinLongCallNs = 20'000;  // A launch takes 2 to 10 us unless its queue is full.
 
 struct OfCall {
   uint32_t number = 0;  // From 1.
@@ -48,8 +48,8 @@ class Collector {
   }
 
  private:
-  // By start; of equal ones returns, then calls, then activities as they lie on their lanes. What
-  // is moved is eight bytes and a number, not the pieces.
+  // Sorts by start. At equal starts: returns, then calls, then activities in the order of their
+  // lanes. Moves eight bytes and a number instead of pieces.
   void Sort() {
     std::vector<std::pair<int64_t, uint32_t>> order;
     order.reserve(out_.pieces.size());
@@ -138,7 +138,7 @@ class Collector {
       const int64_t start = activities.start_ns[i];
       while (!stack.empty()) {
         const uint32_t top = stack.back().activity;
-        // Where the source let nothing nest, what overlaps stands one after the other.
+        // If the source records no nesting, overlapping activities follow each other.
         const bool nests = activities.self_ns[top] < activities.duration_ns[top] &&
                            activities.end_ns(i) <= activities.end_ns(top);
         if (nests) break;
@@ -231,7 +231,7 @@ class Collector {
   // Calls that launch, and waits of the threads that launch.
   void AddCalls() {
     if (calls_.empty()) return;
-    const int64_t long_call_ns = std::max(kLongCallNs, 5 * UsualCallNs());
+    const int64_t long_call_ns = std::max(kMinLongCallNs, 5 * UsualCallNs());
     int64_t first = INT64_MAX, last = INT64_MIN;
     for (const OfCall& call : calls_) {
       first = std::min(first, call.start_ns);

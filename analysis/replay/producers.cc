@@ -10,9 +10,9 @@
 namespace xlatrace::analysis::replay {
 namespace {
 
-constexpr int kDeepest = 12;
-constexpr size_t kMost = 64;
-constexpr int kMostVisits = 512;
+constexpr int kMaxProducerDepth = 12;
+constexpr size_t kMaxProducers = 64;
+constexpr int kMaxProducerVisits = 512;
 
 }  // namespace
 
@@ -43,12 +43,12 @@ void Producers::Collect(uint32_t instruction_id, int depth, std::vector<uint32_t
   const model::InstructionRow& row = attribution_.instructions[instruction_id - 1];
   const Names& names = NamesOf(row.module_id);
   ForEachOperand(row.operands, [&](std::string_view name) {
-    if (found.size() >= kMost) return false;
+    if (found.size() >= kMaxProducers) return false;
     const auto operand = names.find(name);
     if (operand == names.end() || operand->second == instruction_id) return true;
     if (ran_[operand->second]) {
       found.push_back(operand->second);
-    } else if (depth < kDeepest && ++visits_ < kMostVisits) {
+    } else if (depth < kMaxProducerDepth && ++visits_ < kMaxProducerVisits) {
       Collect(operand->second, depth + 1, found);
     }
     return true;

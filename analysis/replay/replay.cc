@@ -22,7 +22,7 @@ void ReplayInto(const Graph& graph, const Setting& setting, const std::vector<Ed
   times.start_ns.resize(count);
   times.end_ns.resize(count);
   std::vector<int64_t> arrival(graph.groups.size(), INT64_MIN);
-  // When the lane is free again, where that is not when the node ends.
+  // When the lane is free again, if this differs from the end of the node.
   std::vector<int64_t> free =
       setting.aside.empty() ? std::vector<int64_t>() : std::vector<int64_t>(count);
   const auto duration_of = [&](size_t node) {
@@ -37,7 +37,7 @@ void ReplayInto(const Graph& graph, const Setting& setting, const std::vector<Ed
     int64_t lane_free = INT64_MIN;
     for (size_t e = graph.first_edge[node]; e < graph.first_edge[node + 1]; ++e) {
       const Edge& edge = edges[e];
-      if (edge.lag_ns == kNoEdge) continue;
+      if (edge.lag_ns == kNoEdgeLagNs) continue;
       int64_t cause = edge.from_start ? times.start_ns[edge.from] : end_of(edge.from);
       if (edge.kind == EdgeKind::kLane) {
         if (!free.empty() && setting.aside[edge.from]) cause = free[edge.from];
@@ -45,15 +45,15 @@ void ReplayInto(const Graph& graph, const Setting& setting, const std::vector<Ed
         if (!free.empty() && setting.aside[node]) continue;
       }
       int64_t begin = cause + edge.lag_ns;
-      // What overlaps the end of another does not overtake its start.
+      // A node that overlaps the end of its cause does not begin before the cause's start.
       if (edge.lag_ns < 0) begin = std::max(begin, times.start_ns[edge.from]);
       start = std::max(start, begin);
     }
-    if (!setting.after.empty() && setting.after[node] != kNoNode) {
+    if (!setting.after.empty() && setting.after[node] != kNoNodeIndex) {
       start = std::max(start, end_of(setting.after[node]));
     }
     if (start == INT64_MIN) start = lane_free;
-    // The first of all begin as recorded; what a change left without a cause, with them.
+    // Nodes without a cause begin as recorded, also those that lost their causes by the change.
     if (start == INT64_MIN) {
       const bool had_cause = graph.first_edge[node] != graph.first_edge[node + 1];
       start = graph.nodes[had_cause ? 0 : node].start_ns;

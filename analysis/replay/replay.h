@@ -31,10 +31,10 @@ namespace xlatrace::analysis::replay {
 // Differences of a replay from the recorded run. Empty vectors: as recorded.
 struct Setting {
   std::vector<int64_t> durations;  // Per node.
-  std::vector<Edge> edges;         // As Graph::edges; an edge with lag kNoEdge does not count.
+  std::vector<Edge> edges;         // As Graph::edges; an edge with lag kNoEdgeLagNs does not count.
   std::vector<bool> aside;         // Per node: later nodes of its lane do not wait for it.
-  std::vector<uint32_t> after;     // Per node: one further node that must have ended, or kNoNode.
-  bool alone = false;              // Members of a group do not wait for the others.
+  std::vector<uint32_t> after;  // Per node: one further node that must have ended, or kNoNodeIndex.
+  bool alone = false;           // Members of a group do not wait for the others.
 };
 
 struct Times {

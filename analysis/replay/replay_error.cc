@@ -12,10 +12,10 @@
 namespace xlatrace::analysis::replay {
 namespace {
 
-constexpr int64_t kLongestSchedulingNs = 20'000;
-constexpr int64_t kFewestOthers = 2;
+constexpr int64_t kMaxSchedulingNs = 20'000;
+constexpr int64_t kMinOthers = 2;
 
-// A lag that bound, and where it lay: of which kind, between which labels.
+// A binding lag with its kind and the labels on both sides.
 struct Sample {
   uint64_t key = 0;
   int64_t lag_ns = 0;
@@ -24,7 +24,7 @@ struct Sample {
 };
 
 uint64_t KeyOf(const Graph& graph, const Input& input, size_t node, const Edge& edge) {
-  // Mixed, so that what no instruction tells apart is told apart by its kernel.
+  // The hash includes the kernel, so nodes without instruction differ by kernel.
   uint64_t key = static_cast<uint64_t>(edge.kind);
   for (const size_t of : {node, static_cast<size_t>(edge.from)}) {
     const Node& at = graph.nodes[of];
@@ -69,9 +69,9 @@ std::vector<Sample> Collect(const Graph& graph, const Input& input) {
   for (size_t node = 0; node < graph.nodes.size(); ++node) {
     for (size_t e = graph.first_edge[node]; e < graph.first_edge[node + 1]; ++e) {
       const Edge& edge = graph.edges[e];
-      // What the host did between two calls is a duration, as that of an op is.
+      // The host's work between two calls is a duration, like that of an op.
       if (!edge.binding || edge.kind == EdgeKind::kThread) continue;
-      // Without steps every occurrence is one of its own.
+      // Without steps every occurrence counts as a step.
       const int64_t step = graph.whole_run ? static_cast<int64_t>(e)
                                            : input.step_of[graph.nodes[node].what].value_or(-1);
       samples.push_back(
@@ -83,7 +83,7 @@ std::vector<Sample> Collect(const Graph& graph, const Input& input) {
 
 enum class Typical : uint8_t { kMean, kMedian };
 
-// What the lags of a key typically are, without those of one step.
+// Typical lag of a key, without the lags of one step.
 class Others {
  public:
   Others(std::vector<Sample>::const_iterator first, std::vector<Sample>::const_iterator last,
@@ -127,10 +127,10 @@ void Replace(const Graph& graph, std::vector<Sample>::const_iterator first,
     for (; end != last && end->step == at->step; ++end) own_ns += end->lag_ns;
     const int64_t own = end - at;
     const int64_t others = last - first - own;
-    const bool enough = others >= kFewestOthers;
+    const bool enough = others >= kMinOthers;
     const int64_t lag = enough ? all.Of(at->step, own, own_ns) : 0;
     for (; at != end; ++at) {
-      const bool scheduling = std::abs(at->lag_ns) < kLongestSchedulingNs;
+      const bool scheduling = std::abs(at->lag_ns) < kMaxSchedulingNs;
       Edge& edge = edges[at->edge];
       if (enough && (!graph.whole_run || scheduling)) {
         edge.lag_ns = lag;

@@ -40,7 +40,7 @@ RunReplay::RunReplay(const model::RunTables& run, const model::AttributionTables
     : waits_(WaitsOf(load_events, analysis.steps)),
       input_{run, attribution, analysis.steps, analysis.step_of, analysis.gaps, call_of, waits_} {
   if (analysis.steps.empty()) return;
-  graph_ = BuildGraph(input_, classes, {.most_activities = kMostAnalysed});
+  graph_ = BuildGraph(input_, classes, {.most_activities = kMaxReplayedActivities});
   error_ = MeasureError(graph_, input_);
   recorded_ = Replay(graph_);
 }
@@ -53,7 +53,7 @@ std::optional<Prediction> RunReplay::With(const Change& change) const {
   return prediction;
 }
 
-bool RunReplay::withheld() const { return !error_ || error_->milli_pct > kLargestErrorMilliPct; }
+bool RunReplay::withheld() const { return !error_ || error_->milli_pct > kMaxErrorMilliPct; }
 
 void RunReplay::Fill(model::AnalysisTables& analysis) const {
   if (empty()) return;
@@ -91,7 +91,7 @@ void RunReplay::Fill(model::AnalysisTables& analysis) const {
   row.assumptions_json = nlohmann::json(graph_.assumptions).dump();
 }
 
-// Of each op: its time in the graph, how much of it is on a path, and the slack of what is not.
+// For each op: its time in the graph, its part on a path, and the slack of the rest.
 void RunReplay::FillOps(const Times& times, model::AnalysisTables& analysis) const {
   std::vector<int64_t> on_path(input_.run.activities.size(), 0);
   for (const model::CriticalPathRow& row : analysis.critical_path) {

@@ -24,7 +24,7 @@
 
 namespace xlatrace::analysis::replay {
 
-inline constexpr size_t kMostAnalysed = 100'000;
+inline constexpr size_t kMaxReplayedActivities = 100'000;
 
 // Borrows the arguments of its constructor.
 class RunReplay {

@@ -34,7 +34,7 @@ void EndWith(const Graph& graph, const Pieces& pieces, Iterator first, Iterator 
 }  // namespace
 
 void FindSpans(const Input& input, const ReplayWindow& window, const Pieces& pieces, Graph& graph) {
-  // Of each device its nodes in order.
+  // Nodes of each device, in order.
   std::vector<std::vector<uint32_t>> nodes(window.devices.size());
   for (size_t p = 0; p < pieces.pieces.size(); ++p) {
     if (pieces.pieces[p].node.kind != NodeKind::kActivity) continue;

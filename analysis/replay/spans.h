@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The steps of each device as stretches of the graph.
+// The steps of each device as spans of the graph.
 //
-// Thread-safety: pure but for the graph that is given.
+// Thread-safety: pure except for the given graph.
 
 #ifndef XLATRACE_ANALYSIS_REPLAY_SPANS_H_
 #define XLATRACE_ANALYSIS_REPLAY_SPANS_H_

@@ -15,11 +15,11 @@ namespace {
 
 constexpr int64_t kSchedulingNs = 20'000;
 
-// Of a CPU: by how much what stays gets faster, at most, as a part of what the step gets shorter.
-// Work that goes no longer drives the rest out of the caches. Measured on pairs of programs
-// (docs/explanation/replay.md): ops that stayed took 0.90 to 1.00 of their time where 20 to 90 % of
-// the step went.
-constexpr double kCachesGive = 0.15;
+// For a CPU: the largest gain of the remaining ops, as a share of the saved time. Removed work no
+// longer displaces their data from the caches. Measured on pairs of programs
+// (docs/explanation/replay.md): remaining ops took 0.90 to 1.00 of their time after 20 to 90 % of
+// the step was removed.
+constexpr double kMaxCacheGainShare = 0.15;
 
 class Applier {
  public:
@@ -64,9 +64,9 @@ class Applier {
         if (edge->kind == EdgeKind::kLane && edge->lag_ns > 0 && edge->lag_ns < kSchedulingNs) {
           edge->lag_ns = 0;
         }
-        // Nothing is launched, and what seemed to hold it up holds nobody up.
-        if (edge->kind == EdgeKind::kLaunch && HasLane(n)) edge->lag_ns = kNoEdge;
-        if (edge->kind == EdgeKind::kSeen && HasLane(n)) edge->lag_ns = kNoEdge;
+        // Removed work has no launch, and its apparent causes delay no other node.
+        if (edge->kind == EdgeKind::kLaunch && HasLane(n)) edge->lag_ns = kNoEdgeLagNs;
+        if (edge->kind == EdgeKind::kSeen && HasLane(n)) edge->lag_ns = kNoEdgeLagNs;
       }
     }
     DropEmptyCalls();
@@ -99,7 +99,7 @@ class Applier {
                        [](const Edge& edge) { return edge.kind == EdgeKind::kData; });
   }
 
-  // What is removed begins with what was before it, whenever that was: no step is measured by it.
+  // A removed node begins with the node before it. No step is measured by it.
   void MoveSpans() {
     out_.spans = graph_.spans;
     const auto gone = [&](uint32_t n) {
@@ -122,7 +122,7 @@ class Applier {
     }
   }
 
-  // The call is not made; of what the host did before it, what it does before every call is gone.
+  // Removes the call, and of the host's work before it the usual part before every call.
   void DropCall(uint32_t call) {
     setting_.durations[call] = 0;
     const int64_t usual = graph_.usual_lag_ns[static_cast<size_t>(EdgeKind::kThread)];
@@ -144,11 +144,11 @@ class Applier {
     }
   }
 
-  // Work of a class leaves its lane: it begins when its operands are there and the one of its class
-  // before it has ended; what follows on the lane does not wait for it, but for its users.
+  // Moves work of a class off its lane. It begins when its operands are ready and the previous one
+  // of its class has ended. Later nodes of the lane do not wait for it; its users do.
   void SetAside(ActivityClass work) {
     setting_.aside.resize(graph_.nodes.size(), false);
-    setting_.after.resize(graph_.nodes.size(), kNoNode);
+    setting_.after.resize(graph_.nodes.size(), kNoNodeIndex);
     std::map<model::Id, uint32_t> newest;  // By device.
     int64_t without = 0;
     for (uint32_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -165,11 +165,11 @@ class Applier {
       ++out_.nodes;
       out_.without_operands += HasOperand(n) ? 0 : 1;
       uint32_t& before =
-          newest.try_emplace(input_.run.LaneOf(node.what).device_id, kNoNode).first->second;
+          newest.try_emplace(input_.run.LaneOf(node.what).device_id, kNoNodeIndex).first->second;
       setting_.after[n] = before;
       before = n;
       for (Edge* edge = begin(n); edge != end(n); ++edge) {
-        if (edge->kind == EdgeKind::kSeen) edge->lag_ns = kNoEdge;
+        if (edge->kind == EdgeKind::kSeen) edge->lag_ns = kNoEdgeLagNs;
       }
     }
     if (without > 0) {
@@ -186,7 +186,7 @@ class Applier {
       out_.notes.emplace_back("launches cannot be merged: the host's calls are not recorded");
       return;
     }
-    // By execution; where none is known, by step and device.
+    // By execution; if unknown, by step and device.
     std::map<std::pair<int64_t, int64_t>, uint32_t> first_calls;
     for (uint32_t n = 0; n < graph_.nodes.size(); ++n) {
       if (graph_.nodes[n].kind != NodeKind::kActivity) continue;
@@ -203,12 +203,12 @@ class Applier {
         if (first_calls.try_emplace(key, edge->from).first->second == edge->from) continue;
         ++out_.nodes;
         DropCall(edge->from);
-        // What the host did to prepare it, it no longer does.
+        // The host no longer prepares it.
         for (Edge* own = begin(edge->from); own != end(edge->from); ++own) {
           if (own->kind == EdgeKind::kThread && !own->from_start) own->lag_ns = 0;
         }
         if (!HasLane(n)) continue;
-        edge->lag_ns = kNoEdge;
+        edge->lag_ns = kNoEdgeLagNs;
         for (Edge* behind = begin(n); behind != end(n); ++behind) {
           if (behind->kind != EdgeKind::kBehind) continue;
           behind->lag_ns = graph_.usual_lag_ns[static_cast<size_t>(EdgeKind::kSeen)];
@@ -217,10 +217,10 @@ class Applier {
     }
   }
 
-  // The host does in no time what it did before this call.
+  // The host's work before this call takes no time.
   void HurryCall(uint32_t call) {
     for (Edge* edge = begin(call); edge != end(call); ++edge) {
-      if (edge->kind == EdgeKind::kWait) edge->lag_ns = kNoEdge;
+      if (edge->kind == EdgeKind::kWait) edge->lag_ns = kNoEdgeLagNs;
       if (edge->kind == EdgeKind::kThread && !edge->from_start) {
         edge->lag_ns =
             std::min(edge->lag_ns, graph_.usual_lag_ns[static_cast<size_t>(EdgeKind::kThread)]);
@@ -246,10 +246,10 @@ class Applier {
       for (Edge* edge = begin(n); edge != end(n); ++edge) {
         if (edge->kind == EdgeKind::kLaunch) {
           if (in_gap) HurryCall(edge->from);
-          if (all && HasLane(n)) edge->lag_ns = kNoEdge;
+          if (all && HasLane(n)) edge->lag_ns = kNoEdgeLagNs;
         } else if (edge->kind == EdgeKind::kBehind) {
           if (all) edge->lag_ns = graph_.usual_lag_ns[static_cast<size_t>(EdgeKind::kSeen)];
-        } else if (edge->lag_ns != kNoEdge) {
+        } else if (edge->lag_ns != kNoEdgeLagNs) {
           edge->lag_ns =
               std::min(edge->lag_ns, graph_.usual_lag_ns[static_cast<size_t>(edge->kind)]);
         }
@@ -271,7 +271,7 @@ class Applier {
         if (edge->kind == EdgeKind::kLaunch) {
           DropWaitBefore(edge->from);
           HurryCall(edge->from);
-        } else if (edge->lag_ns != kNoEdge) {
+        } else if (edge->lag_ns != kNoEdgeLagNs) {
           edge->lag_ns =
               std::min(edge->lag_ns, graph_.usual_lag_ns[static_cast<size_t>(edge->kind)]);
         }
@@ -285,7 +285,7 @@ class Applier {
       if (edge->kind != EdgeKind::kThread || edge->from_start) continue;
       if (graph_.nodes[edge->from].kind != NodeKind::kReturn) continue;
       for (Edge* wait = begin(edge->from); wait != end(edge->from); ++wait) {
-        if (wait->kind == EdgeKind::kWait) wait->lag_ns = kNoEdge;
+        if (wait->kind == EdgeKind::kWait) wait->lag_ns = kNoEdgeLagNs;
       }
     }
   }
@@ -302,11 +302,11 @@ class Applier {
   const Input& input_;
   const Change& change_;
   Setting setting_;
-  std::vector<bool> gone_;  // By node, where any is: it is removed.
+  std::vector<bool> gone_;  // By node, if any is removed.
   Applied out_;
 };
 
-// The setting's edges with a host that is in nobody's way where it was not before.
+// The setting's edges with a host that delays only nodes that it delayed before.
 void WithoutHost(const Graph& graph, const Setting& setting, std::vector<Edge>& edges) {
   edges = setting.edges;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -314,22 +314,22 @@ void WithoutHost(const Graph& graph, const Setting& setting, std::vector<Edge>& 
     bool left = first == end;
     for (size_t e = first; e < end; ++e) {
       Edge& edge = edges[e];
-      if (edge.kind == EdgeKind::kLaunch && !edge.binding) edge.lag_ns = kNoEdge;
-      left = left || edge.lag_ns != kNoEdge;
+      if (edge.kind == EdgeKind::kLaunch && !edge.binding) edge.lag_ns = kNoEdgeLagNs;
+      left = left || edge.lag_ns != kNoEdgeLagNs;
     }
     if (left) continue;
     for (size_t e = first; e < end; ++e) edges[e].lag_ns = setting.edges[e].lag_ns;
   }
 }
 
-// The same with a host that waited wherever it may have.
+// The setting's edges with a host that waited at every possible wait.
 void WithWaits(const Graph& graph, const Setting& setting, std::vector<Edge>& edges) {
   edges = setting.edges;
   for (const MaybeWait& wait : graph.maybe_waits) {
     bool hurried = false;
     for (size_t e = graph.first_edge[wait.node]; e < graph.first_edge[wait.node + 1]; ++e) {
       Edge& edge = edges[e];
-      if (edge.kind != EdgeKind::kThread || edge.lag_ns == kNoEdge) continue;
+      if (edge.kind != EdgeKind::kThread || edge.lag_ns == kNoEdgeLagNs) continue;
       hurried = edge.lag_ns < graph.edges[e].lag_ns;
       edge.lag_ns = std::min(edge.lag_ns, wait.lag_ns);
     }
@@ -337,7 +337,7 @@ void WithWaits(const Graph& graph, const Setting& setting, std::vector<Edge>& ed
   }
 }
 
-// Half of what lies between the quartiles of the recorded steps.
+// Half of the distance between the quartiles of the recorded steps.
 int64_t SpreadOf(const Graph& graph) {
   std::vector<int64_t> lengths;
   for (const Span& span : graph.spans) lengths.push_back(span.end_ns - span.start_ns);
@@ -350,7 +350,7 @@ int64_t CachesGive(const Graph& graph, const Prediction& prediction) {
   if (!graph.on_cpu || prediction.recorded_ns <= prediction.predicted_ns) return 0;
   const double gone = 1.0 - static_cast<double>(prediction.predicted_ns) /
                                 static_cast<double>(prediction.recorded_ns);
-  return std::llround(kCachesGive * gone * static_cast<double>(prediction.predicted_ns));
+  return std::llround(kMaxCacheGainShare * gone * static_cast<double>(prediction.predicted_ns));
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ Prediction Predict(const Graph& graph, const Input& input, const Change& change,
 const Span& TypicalSpan(const std::vector<Span>& spans, const Times& times);
 
 // With a larger replay error there are no predictions.
-inline constexpr int64_t kLargestErrorMilliPct = 5'000;
+inline constexpr int64_t kMaxErrorMilliPct = 5'000;
 
 }  // namespace xlatrace::analysis::replay
 

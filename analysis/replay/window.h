@@ -19,7 +19,7 @@ struct ReplayWindow {
     int64_t end_ns = -1;  // The activity that starts here is still in: it ends the last step.
     std::vector<model::StepRow> steps;  // By start; empty: whole run.
   };
-  std::vector<OfDevice> devices;  // By device_id - 1; end_ns < start_ns: nothing of it.
+  std::vector<OfDevice> devices;  // By device_id - 1; end_ns < start_ns: empty.
   bool whole_run = false;
   bool steady = true;
 };

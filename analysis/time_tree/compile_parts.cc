@@ -47,7 +47,7 @@ std::string FunctionOf(const model::RunTables& run, const NamedCompile& span) {
                                                                    : std::string(span.name);
 }
 
-// A pass, a step of code generation or a loader has a name of its own below the function's.
+// A pass, a step of code generation or a loader has its own name below the function's.
 bool IsPart(CompileStage stage) {
   return stage == CompileStage::kPasses || stage == CompileStage::kCodegen ||
          stage == CompileStage::kAutotune || stage == CompileStage::kLoad;
@@ -115,7 +115,7 @@ std::vector<std::vector<CompilePart>> CompilePartsOf(
                        .end_ns = span->end_ns,
                        .kind = KindOf(span->stage),
                        .name = FunctionOf(run, *span),
-                       // TensorFlow names no function where it traces.
+                       // TensorFlow records no function for its tracing.
                        .of_function = model::IsOfCompilation(span->stage) &&
                                       (span->facts || span->stage != CompileStage::kTrace)};
       part.outer_start_ns = span->start_ns;
@@ -129,7 +129,7 @@ std::vector<std::vector<CompilePart>> CompilePartsOf(
         part.again = span->stage != CompileStage::kTrace && !compiled.insert(part.name).second;
       }
       if (!open.empty()) {
-        // Threads compile side by side: a part counts once.
+        // Threads compile in parallel; a part counts once.
         part.end_ns = std::min(part.end_ns, open.back().end_ns);
         if (!span->facts) {
           part.again = open.back().again;

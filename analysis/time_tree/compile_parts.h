@@ -30,7 +30,7 @@ struct CompilePart {
   // Number of the compilation in the process; without one the start of its outermost span.
   int64_t compilation = 0;
   int64_t outer_start_ns = 0;
-  std::string source_file = {};  // The user's line that calls it; empty: not known.
+  std::string source_file = {};  // The user's line that calls it; empty: unknown.
   std::optional<int64_t> source_line = {};
 };
 

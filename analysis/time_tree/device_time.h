@@ -76,7 +76,7 @@ class DeviceTime {
   void Finish();
 
   const std::vector<Region>& regions() const { return regions_; }
-  // A region without instants of its own, to which pieces are moved. Gives its number, never 0.
+  // Adds a region without instants, to which pieces are moved. Returns its number, never 0.
   uint32_t AddRegion(const Region& region) {
     regions_.push_back(region);
     return static_cast<uint32_t>(regions_.size() - 1);
@@ -93,7 +93,7 @@ class DeviceTime {
     std::vector<NodeId> of_config;
     NodeId of_copy_kind[8] = {};  // By CopyKind.
     NodeId memset = 0;
-    NodeId copy_op = 0;  // Copies by kernels and ops: their direction is not known.
+    NodeId copy_op = 0;  // Copies by kernels and ops; direction unknown.
   };
 
   void AddBusy(size_t region, const Segment& segment);

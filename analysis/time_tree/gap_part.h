@@ -21,7 +21,7 @@ struct GapPart {
   model::TreeKind kind = model::TreeKind::kUnknown;
 };
 
-// The cause of a shorter gap is not determined: the clocks of host and device do not agree better,
+// The cause of a shorter gap is not determined. The clocks of host and device differ by as much,
 // and a queue that is never empty has such gaps between kernels.
 inline constexpr int64_t kMinExplainedGapNs = 5'000;
 

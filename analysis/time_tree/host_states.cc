@@ -41,7 +41,7 @@ TreeKind ClassOfCall(std::string_view name) {
 
 bool IsFrameworkRange(std::string_view text) {
   if (IsPythonFrame(text) || text.starts_with('$')) return IsPackageFrame(text);
-  // C++ names, and what XLA's TraceMe encodes as "Title:#key=value#".
+  // C++ names, and names that XLA's TraceMe encodes as "Title:#key=value#".
   if (Has(text, "::") || Has(text, ":#") || text.starts_with("ThenExecuteCallback")) return true;
   for (const std::string_view start : {"PjitFunction(",
                                        "PmapFunction(",

@@ -30,7 +30,7 @@ using Thread = std::pair<Id, int64_t>;  // Process, thread.
 // other work holds it. The limit is p75 + 3 (p75 - p25), as for the pause of a step.
 struct UsualStart {
   int64_t usual_ns = 0;
-  int64_t limit_ns = kLongestStartNs;
+  int64_t limit_ns = kMaxStartNs;
 };
 
 UsualStart UsualOf(std::vector<int64_t> values) {
@@ -55,7 +55,7 @@ void KeepShorter(UsualStart& start, const UsualStart& other) {
   if (other.limit_ns < start.limit_ns) start = other;
 }
 
-constexpr int64_t kNotExplained = INT64_MIN;
+constexpr int64_t kNotExplainedEndNs = INT64_MIN;
 
 // Before the first step, a driver call that launches nothing creates the context or reads what the
 // device can do. The first call of a process does both, also if it is cudaFree.
@@ -72,7 +72,7 @@ struct HostPiece {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   int64_t call_start_ns = INT64_MAX;  // From here on the thread is inside the launch call.
-  int64_t gap_end_ns = 0;             // kNotExplained: the gap is too short.
+  int64_t gap_end_ns = 0;             // kNotExplainedEndNs: the gap is too short.
   TreeKind of_call = TreeKind::kLaunch;
   bool waits_for_work = false;  // `base` is the node of the dependency; only calls divide it.
   std::optional<int64_t> thread_id;
@@ -98,7 +98,7 @@ class Divider {
         sampled_(run, [this](const SampledIdle::Place& place, const HostState& state, Id stack_id,
                              int64_t ns) { PutSampled(place, state, stack_id, ns); }) {}
 
-  // Applies the rules that need no host events. Within gives the instants that remain.
+  // Applies the rules that need no host events. Within returns the remaining instants.
   void DivideByLaunches() {
     FindEnds();
     for (size_t d = 0; d < devices_.size(); ++d) {
@@ -145,7 +145,7 @@ class Divider {
 
  private:
   void AddPart(size_t d, int64_t gap_end_ns, TreeKind kind, int64_t ns) {
-    if (gap_end_ns == kNotExplained || devices_[d].again || ns <= 0) return;
+    if (gap_end_ns == kNotExplainedEndNs || devices_[d].again || ns <= 0) return;
     const auto device_id = static_cast<int32_t>(devices_[d].device_id);
     if (!gap_parts_.empty()) {
       GapPart& last = gap_parts_.back();
@@ -159,7 +159,7 @@ class Divider {
 
   static int64_t ExplainedGap(const IdlePiece& piece) {
     return piece.gap_end_ns - piece.start_ns >= kMinExplainedGapNs ? piece.gap_end_ns
-                                                                   : kNotExplained;
+                                                                   : kNotExplainedEndNs;
   }
 
   NodeId IdleBase(const Region& region) {
@@ -317,7 +317,7 @@ class Divider {
                                other_device ? "other device" : WhatHeld(piece));
       held.step = region.step;
       held.weight = piece.weight;
-      held.gap_end_ns = kNotExplained;
+      held.gap_end_ns = kNotExplainedEndNs;
       held.waits_for_work = true;
       held.start_ns = from_ns;
       held.end_ns = held_until;
@@ -396,7 +396,7 @@ class Divider {
       if (host.start_ns < host.end_ns) host_.push_back(host);
       const int64_t from = std::max(start_ns, at->start_ns);
       start_ns = std::min(end_ns, at->end_ns);
-      // A compilation during the first execution is part of startup beside it.
+      // A compilation during the first execution belongs to startup, next to that execution.
       NodeId base = host.base;
       if (nodes_.nodes()[base].kind == TreeKind::kFirstExecution)
         base = nodes_.nodes()[base].parent;
@@ -589,7 +589,7 @@ class Divider {
   std::optional<int64_t> last_thread_;
   std::vector<GapPart> gap_parts_;
   std::vector<HostPiece> host_;
-  std::vector<HostPiece> nothing_;                        // Nothing is recorded on their thread.
+  std::vector<HostPiece> nothing_;                        // Threads without recorded activity.
   std::map<Id, std::vector<const HostEvent*>> executes_;  // By process, by start.
   std::map<std::tuple<NodeId, TreeKind, const char*, const char*>, NodeId> node_of_;
 };

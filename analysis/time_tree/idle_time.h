@@ -7,7 +7,7 @@
 //    usual on the device, work that is not recorded here held it: `dependency`, up to the usual
 //    time before the start.
 // 2. Compilation: trace, passes, compile, recompilation.
-// 3. Before the end of the call: what the launching thread is in (host_states.h, sampled_idle.h).
+// 3. Before the end of the call: the launching thread's activity (host_states.h, sampled_idle.h).
 //    Without a thread `unknown`.
 //
 // Thread-safety: pure functions.
@@ -30,7 +30,7 @@
 
 namespace xlatrace::analysis::time_tree {
 
-// One device and what is to be divided of it.
+// One device and its time to divide.
 struct DeviceIdle {
   model::Id device_id = 0;
   DeviceTime* time = nullptr;

@@ -61,13 +61,13 @@ bool AlternateInFixedRatio(const std::vector<Work>& works, uint32_t rarest,
 }
 
 // The rarest unit between two runs of which `heavy` runs equally often, in most of its periods;
-// `heavy` itself if there is none.
+// `heavy` itself without such a unit.
 uint32_t RarestInFixedRatio(const std::vector<Work>& works, const std::vector<Total>& totals,
                             uint32_t heavy) {
   struct Count {
     uint32_t at_last = UINT32_MAX;  // Runs of `heavy` until its last run.
     size_t periods = 0;
-    std::map<uint32_t, size_t> with;  // Periods with so many runs of `heavy`.
+    std::map<uint32_t, size_t> with;  // Number of periods, by runs of `heavy`.
   };
   std::vector<Count> counts(totals.size());
   uint32_t runs = 0;
@@ -107,8 +107,8 @@ std::vector<uint64_t> Doubled(const std::vector<uint64_t>& hashes, size_t length
   return doubled;
 }
 
-// Sequences of `length` works (`hashes`: one per position) that run equally often are those of one
-// loop. Of the loop with the most device time the first sequence; nothing if none runs often
+// Sequences of `length` works (`hashes`: one per position) that run equally often belong to one
+// loop. Returns the first sequence of the loop with the most device time; empty if none runs often
 // enough.
 std::optional<Anchor> SequenceThatRecurs(const std::vector<Work>& works,
                                          const std::vector<uint64_t>& hashes, size_t length) {
@@ -307,7 +307,7 @@ Pattern PatternOf(const std::vector<Work>& works, const std::vector<size_t>& per
   for (size_t what = 0; what < whats; ++what) {
     pattern.in_every[what] = periods_with[what] == whole;
     if (2 * counts[what].size() <= complete) continue;
-    // More than half of the periods have at least as many as the one in the middle, from above.
+    // More than half of the periods have at least the value in the middle, counted from above.
     const auto middle = counts[what].begin() + static_cast<std::ptrdiff_t>(complete / 2);
     std::nth_element(counts[what].begin(), middle, counts[what].end(), std::greater<>());
     pattern.usual[what] = *middle;

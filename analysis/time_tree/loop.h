@@ -8,7 +8,7 @@
 // are several or none, it is the one with the most device time. If several with optimizer work
 // alternate in a fixed ratio, it is the rarest.
 // If none has optimizer work and programs take at most half of the device time, the anchor is
-// the recurring unit with the most device time. A unit is an op, a kernel or a program. If
+// the recurring unit with the most time. A unit is an op, a kernel or a program. If
 // another one alternates with it in a fixed ratio, the rarest of these is the anchor. More than
 // half of the periods must have the same units. These must take more than half of the device time
 // of all recurring units. Otherwise the next one by device time is tried. If each unit recurs

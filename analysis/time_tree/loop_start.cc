@@ -9,7 +9,7 @@
 namespace xlatrace::analysis::time_tree {
 namespace {
 
-constexpr size_t kMaxGapsMeasured = 64;  // Clean periods whose launches are looked at.
+constexpr size_t kMaxGapsMeasured = 64;  // Clean periods whose launches are examined.
 
 using Sequence = std::span<const Work>;
 
@@ -129,7 +129,7 @@ std::optional<StepStart> StartAt(Sequence usual, size_t at) {
   return start;
 }
 
-// 0: there is none.
+// 0: none.
 size_t PositionOf(Sequence usual, const StepStart& start) {
   size_t after = 0;
   for (size_t k = usual.size(); k > 1; --k) {

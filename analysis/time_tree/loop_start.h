@@ -36,7 +36,7 @@ std::vector<size_t> MovedToStart(const std::vector<Work>& works, std::vector<siz
                                  const StepStart& start);
 
 // The recording may cut the beginning of a step. Then the first works are the last works of a
-// usual step. Gives their number.
+// usual step. Returns their number.
 size_t WorksOfCutBegin(const std::vector<Work>& works, const std::vector<size_t>& periods);
 
 // The recording may cut a step before its anchor. Then the last works are the first works of a

@@ -91,8 +91,8 @@ struct Periods {
   std::vector<std::vector<int64_t>> numbers;
 };
 
-// Marks lead to devices by what was launched in them. Where launches are not known, the runs of the
-// anchor stand for the marks if there are as many.
+// Marks are related to devices by the launches in them. If launches are unknown, the runs of the
+// anchor replace the marks, provided that their numbers are equal.
 Periods MarkedPeriods(const std::vector<std::vector<Work>>& works,
                       const std::vector<model::StepMark>& marks, std::optional<uint32_t> anchor) {
   Periods periods;

@@ -14,7 +14,7 @@ using model::Id;
 using model::ThreadState;
 using model::TreeKind;
 
-// The GIL is handed over within microseconds if no thread holds on to it. A thread that computes
+// A waiting thread gets the GIL within microseconds if no thread keeps it. A thread that computes
 // keeps it for 5 ms.
 constexpr int64_t kMinGilWaitNs = 1'000'000;
 
@@ -184,7 +184,7 @@ void SampledIdle::Finish() {
     if (found == found_.end()) continue;
     int64_t total_ns = 0;
     for (const auto& [of, part] : found->second) total_ns += part.ns;
-    // Shares of what is left, so that nothing is lost by rounding.
+    // Shares of the remaining time, so that rounding loses nothing.
     int64_t left_ns = all.ns;
     int64_t left_contended_ns = all.contended_ns;
     for (const auto& [of, part] : found->second) {

@@ -69,7 +69,7 @@ class SampledIdle {
   struct Deferred {
     int64_t ns = 0;
     int64_t contended_ns = 0;                   // If the thread runs.
-    const model::HostSample* before = nullptr;  // The last sample; null: there is none.
+    const model::HostSample* before = nullptr;  // The last sample; null: none.
   };
 
   void AddOutsideCollections(const Place& place, Thread thread, Samples samples,
@@ -84,7 +84,7 @@ class SampledIdle {
   std::map<Thread, Samples> samples_;
   std::map<Thread, std::vector<const model::ThreadUse*>> uses_;  // By start.
   std::map<model::Id, Intervals> collections_;                   // By process.
-  // By base and state: what samples in such states found.
+  // Samples by base and state.
   std::map<std::tuple<Thread, NodeId, StateKey>, std::map<std::pair<model::Id, int>, Part>> found_;
   std::map<std::tuple<Thread, StateKey, Place>, std::vector<Deferred>> deferred_;
 };

@@ -51,7 +51,7 @@ size_t WindowAt(const Intervals& windows, int64_t time_ns) {
   return static_cast<size_t>(after - windows.begin());
 }
 
-// A span while it is being found.
+// A span during the search.
 struct Open {
   StepSpan span;
   int64_t own_end_ns = 0;

@@ -50,7 +50,7 @@ struct StepFigures {
   bool known() const { return steady.size() >= 2; }
 };
 
-// A step is steady if it is steady on all devices that have it.
+// A step is steady only if all devices that have it are steady in it.
 StepFigures FiguresOf(const std::vector<std::vector<StepSpan>>& devices);
 
 // Linear between the sorted values: rank (n - 1) * quarter / 4.

@@ -76,7 +76,7 @@ class TreeBuilder {
   NodeTable nodes_;
   std::vector<std::unique_ptr<DeviceTime>> times_;  // By device.
 
-  // For the rows of the job: what a late device does while others wait for it, in place of waits.
+  // For rows of the job: replaces a wait by the late device's activity in that time.
   struct Seen {
     size_t late = 0;  // Device (index).
     std::unique_ptr<DeviceTime> busy, others;

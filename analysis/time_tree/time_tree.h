@@ -26,8 +26,8 @@ struct Sources {
   const std::vector<ActivityClass>& classes;
   const std::vector<std::vector<uint32_t>>& by_device;  // ActivitiesByDevice.
   const std::vector<model::NamedCompile>& compiles;     // NamedCompilesOf.
-  const HostEventLoader& host_events;  // May be empty: then what the host did is unknown.
-  const HostCallOf& call_of;  // May be empty: launches are not known, or clocks do not fit.
+  const HostEventLoader& host_events;  // May be empty: then the host's activity is unknown.
+  const HostCallOf& call_of;  // May be empty: launches are unknown, or clocks are not aligned.
 };
 
 struct TimeTree {

@@ -70,7 +70,7 @@ class Adder {
     }
   }
 
-  // Children come after their parents in the table, so that one pass from the end adds all up.
+  // Children follow their parents in the table, so one pass from the end computes all sums.
   const Sums& Sum() {
     std::unordered_map<NodeId, std::vector<int64_t>> of_parent;  // By steady step.
     std::vector<int64_t> values;

@@ -31,21 +31,21 @@ struct Wait {
   uint32_t late = 0;  // The activity that arrived last.
 };
 
-// By activity (index); activities whose waiting is not known are not there. `by_device`:
+// By activity (index), without activities of unknown waiting. `by_device`:
 // ActivitiesByDevice.
 std::unordered_map<uint32_t, Wait> WaitsOf(const model::RunTables& run,
                                            const std::vector<ActivityClass>& classes,
                                            const std::vector<std::vector<uint32_t>>& by_device,
                                            const std::vector<model::CollectiveRow>& collectives);
 
-// A stretch in which a device waits for another one.
+// A time range in which a device waits for another one.
 struct DeviceWait {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   size_t late = 0;  // The other device (index).
 };
 
-// A stretch of a device for which so many others wait.
+// A range of a device in which this number of other devices wait.
 struct WaitedFor {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
@@ -55,7 +55,7 @@ struct WaitedFor {
 // By start, disjoint.
 std::vector<WaitedFor> WaitedForBy(const std::vector<DeviceWait>& waits);
 
-// The parts of pieces (by start) during these stretches, with their weight.
+// The parts of pieces (by start) in these ranges, with their weight.
 template <typename Piece>
 std::vector<Piece> PiecesDuring(const std::vector<Piece>& pieces,
                                 const std::vector<WaitedFor>& stretches) {

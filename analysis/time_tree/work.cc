@@ -92,8 +92,8 @@ std::vector<Work> WorkOf(const model::RunTables& run, const model::AttributionTa
     const auto call = call_of ? call_of(i) : std::nullopt;
     work.has_call = call.has_value();
     any_call |= work.has_call;
-    // Work without a call keeps its place behind the work that ran before it. If there is none with
-    // a call, it was launched before the recording.
+    // Work without a call keeps its place behind the work that ran before it. If no earlier work
+    // has a call, it was launched before the recording.
     work.called_ns = call ? call->start_ns : last_called;
     if (call) work.launched_ns = call->end_ns;
     if (call) last_called = std::max(last_called, work.called_ns);

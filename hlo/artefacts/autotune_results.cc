@@ -24,7 +24,7 @@ int64_t RunTime(int64_t seconds, int64_t nanos) {
   return seconds * kNsPerSecond + nanos % kNsPerSecond;
 }
 
-// The members of AutotuneResult's oneof `key`, and what of them tells the choice.
+// The members of AutotuneResult's oneof `key`, and their fields that show the choice.
 struct Key {
   std::string_view name;
   uint32_t field;

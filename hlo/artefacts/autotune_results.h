@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads autotune_results.pbtxt or .pb: which algorithm XLA:GPU chose for which instruction, and how
-// long it took on the device.
+// Reads autotune_results.pbtxt or .pb: the algorithm that XLA:GPU chose for each instruction, and
+// its time on the device.
 //
 // Thread-safety: pure. Source: xla/autotune_results.proto and xla/autotuning.proto.
 
@@ -30,7 +30,7 @@ struct AutotuneResults {
   std::vector<AutotuneResult> results;  // In the order of the file.
 };
 
-// Text format or serialised, told apart by content. Errors name the place of damage.
+// Text format or serialised, detected from the content. Errors name the place of damage.
 Result<AutotuneResults> ReadAutotuneResults(std::shared_ptr<const std::string> bytes);
 
 }  // namespace xlatrace::hlo

@@ -26,7 +26,7 @@ int64_t Saturating(int64_t a, int64_t b) {
 // maybe-live-out, constant, thread-local, preallocated-temp:"
 bool ReadAllocation(std::string_view line, BufferAllocation& allocation) {
   if (!TakeInt(line, &allocation.index) || !TakePrefix(line, ":")) return false;
-  // Shapes stand between bars and may hold anything.
+  // Shapes are between bars and may contain any text.
   std::string plain;
   for (size_t at = 0; at < line.size(); ++at) {
     if (line[at] != '|') {
@@ -101,7 +101,7 @@ PeakValue ToPeak(const AssignedValue& value, const BufferAllocation& allocation)
   return {value.instruction, value.shape_index, value.shape, value.size_bytes, allocation.index};
 }
 
-// Of the values of the heap, those alive at the position where their places are largest together.
+// The heap's values that are alive at the position with the largest total size of places.
 MemoryPeak PeakByRanges(const BufferAssignment& assignment, const LiveRanges& ranges) {
   std::unordered_map<std::string, const LiveRange*> range_of;
   for (const LiveRange& range : ranges.ranges) {
@@ -210,7 +210,7 @@ Result<BufferAssignment> ReadBufferAssignment(std::string_view text) {
       if (HasTiles(rest)) assignment.platform = Platform::kTpu;
       assignment.allocations.back().values.push_back(std::move(value));
     } else if (rest.substr(0, 16) == "Total bytes used" || rest.substr(0, 12) == "HloLiveRange") {
-      break;  // What follows repeats it by value.
+      break;  // The rest repeats the same by value.
     }
   }
   if (assignment.allocations.empty()) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which memory XLA gave to which value: allocations, the values in them, and what is alive when
-// most is in use.
+// XLA's assignment of memory to values: allocations, the values in them, and the values that are
+// alive at the peak.
 //
-// Gets the text dump (-buffer-assignment.txt of all years) or the BufferAssignmentProto inside of
-// an optimised .hlo.pb. The heap of temporaries is one allocation, "preallocated-temp", into which
-// values are packed; its size is the peak of all that must live at the same time.
+// Input: the text dump (-buffer-assignment.txt of all years), or the BufferAssignmentProto inside
+// of an optimised .hlo.pb. The heap of temporaries is one allocation, "preallocated-temp", into
+// which values are packed. Its size is the peak of all values that must live at the same time.
 //
 // Thread-safety: plain data; readers are pure.
 // Source: BufferAssignment::ToString and ToProto in xla/service/buffer_assignment.cc; hlo.proto.
@@ -33,14 +33,14 @@ struct AssignedValue {
   std::string shape_index;  // "{0}", "{1,0}"; empty for the whole result.
   int64_t size_bytes = 0;
   int64_t offset_bytes = 0;
-  std::string shape;  // Empty where the source does not tell.
+  std::string shape;  // Empty if the source has no shapes.
 };
 
 struct BufferAllocation {
   int64_t index = -1;
   int64_t size_bytes = 0;
   int64_t color = 0;              // Memory space.
-  int64_t parameter_number = -1;  // -1: holds no parameter of the program.
+  int64_t parameter_number = -1;  // -1: contains no parameter of the program.
   bool is_thread_local = false;   // Values inside fusions and reducers; XLA counts their bytes.
   bool is_constant = false;
   bool is_tuple = false;
@@ -59,8 +59,8 @@ struct PeakValue {
 };
 
 struct MemoryPeak {
-  int64_t bytes = 0;              // Of the values below.
-  std::string at_instruction;     // What runs then; empty: not known.
+  int64_t bytes = 0;              // Sum of the values below.
+  std::string at_instruction;     // The instruction that runs then; empty: unknown.
   int64_t at_position = -1;       // Its place in the schedule.
   std::vector<PeakValue> values;  // Largest first.
 };
@@ -73,30 +73,30 @@ struct SpaceBytes {
 struct BufferAssignment {
   Platform platform = Platform::kOther;
   std::vector<BufferAllocation> allocations;
-  // Peaks that the source itself names: of the proto's heap simulator traces, one per heap.
+  // Peaks that the source itself names: one per heap simulator trace of the proto.
   std::vector<MemoryPeak> peaks;
 
   // Sizes of allocations per memory space, by color. Equal to "Total bytes" of XLA's memory usage
   // report.
   std::vector<SpaceBytes> Spaces() const;
 
-  // The following sums are of device memory (IsDeviceMemory).
+  // Sums over device memory (IsDeviceMemory): all allocations,
   int64_t TotalBytes() const;
-  int64_t ParameterBytes() const;  // Of which parameters, ...
-  int64_t OutputBytes() const;     // ... results that are no parameters, ...
+  int64_t ParameterBytes() const;  // parameters,
+  int64_t OutputBytes() const;     // results that are not parameters,
   int64_t ConstantBytes() const;
-  int64_t TempBytes() const;  // ... and temporaries: the peak of the heap, and thread-local memory.
+  int64_t TempBytes() const;  // and temporaries: the peak of the heap, and thread-local memory.
 };
 
 // Errors name the line. A text without any allocation is an error.
 Result<BufferAssignment> ReadBufferAssignment(std::string_view text);
 
-// Of a module that was read from a proto. An error when its file holds no buffer assignment.
+// For a module that was read from a proto. Error if its file has no buffer assignment.
 Result<BufferAssignment> BufferAssignmentOf(const model::HloModule& module);
 
-// What is alive in the heap of temporaries when most of it is in use, largest first: by the peaks
-// of the proto, else by live ranges (values that share a place count once). Without either: the
-// largest values of the heap, at_position = -1, and `bytes` is the size of the heap.
+// The values in the heap of temporaries at its peak, largest first. Uses the peaks of the proto,
+// else live ranges (values that share a place count once). Without either: the largest values of
+// the heap, with at_position = -1, and `bytes` is the size of the heap.
 MemoryPeak PeakOf(const BufferAssignment& assignment, const LiveRanges* live_ranges);
 
 }  // namespace xlatrace::hlo

@@ -238,11 +238,11 @@ class ProtoAssignment {
     return it == buffers_.end() ? 0 : it->second.size_bytes;
   }
 
-  // Runs the events; buffers that share a place are one, which lives until the last is freed.
-  // `visit` is told the bytes in use after each event and stops the run by returning false.
+  // Runs the events. Buffers that share a place are one, which lives until the last is freed.
+  // `visit` receives the bytes in use after each event, and stops the run by returning false.
   template <typename Visit>
   std::unordered_map<int64_t, int64_t> Run(const std::vector<HeapEvent>& events, Visit visit) {
-    std::unordered_map<int64_t, int64_t> users;  // Of a place, by its first buffer.
+    std::unordered_map<int64_t, int64_t> users;  // Use counts per place, keyed by its first buffer.
     std::unordered_map<int64_t, int64_t> place_of;
     int64_t bytes = 0;
     for (size_t i = 0; i < events.size(); ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads the flags that XLA compiled with: `debug_options` (those that differ from the defaults),
-// `config.pbtxt` (all, inside of the module's whole configuration), and what people write into
-// XLA_FLAGS or into the file it names.
+// Reads the flags that XLA compiled with. Inputs: `debug_options` (flags that differ from the
+// defaults), and `config.pbtxt` (all flags, inside of the module's whole configuration). Also the
+// text of XLA_FLAGS or of the file that it names.
 //
 // Thread-safety: pure. Sources: DumpNonDefaultDebugOptions in xla/service/dump.cc, xla/xla.proto
 // DebugOptions, xla/parse_flags_from_env.cc.
@@ -27,8 +27,8 @@ struct XlaFlag {
 // In the order of the text; a flag that is given several times is listed as often.
 using XlaFlags = std::vector<XlaFlag>;
 
-// `debug_options` or `config.pbtxt`. Messages and lists of messages inside are given flat, with
-// their path: "xla_backend_extra_options.key". Errors name the place of damage.
+// `debug_options` or `config.pbtxt`. Nested messages and lists of messages become flat, with their
+// path: "xla_backend_extra_options.key". Errors name the place of damage.
 Result<XlaFlags> ReadDebugOptions(std::shared_ptr<const std::string> text);
 
 // "--xla_a=1 --xla_b --xla_c='x y'" or lines of them; "#" begins a comment. Errors name the place.

@@ -26,7 +26,7 @@ class LineReader {
     if (!line->empty() && line->back() == '\r') line->remove_suffix(1);
     return true;
   }
-  int64_t number() const { return number_; }  // Of the last line, from 1.
+  int64_t number() const { return number_; }  // Number of the last line, from 1.
   std::string_view rest() const { return rest_; }
 
  private:
@@ -55,7 +55,7 @@ inline bool TakeInt(std::string_view& text, int64_t* value) {
   return true;
 }
 
-// What follows `key` in `text`; data() == nullptr when it is not in it.
+// The text after `key` in `text`; data() == nullptr if `text` does not contain it.
 inline std::string_view AfterText(std::string_view text, std::string_view key) {
   const size_t at = text.find(key);
   return at == std::string_view::npos ? std::string_view() : text.substr(at + key.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads the live ranges that XLA dumps: the schedule, from when to when each value lives, and what
-// is alive at the peak (-live-range.txt since 2025, before at the end of -buffer-assignment.txt).
+// Reads the live ranges that XLA dumps: the schedule, the live range of each value, and the values
+// at the peak. File: -live-range.txt since 2025, earlier the end of -buffer-assignment.txt.
 //
 // Thread-safety: pure. Source: HloLiveRange::ToString in xla/hlo/utils/hlo_live_range.cc.
 
@@ -41,7 +41,7 @@ struct PeakScope {
 struct LiveRanges {
   std::vector<std::string> schedule;  // Instructions in the order they run.
   std::vector<LiveRange> ranges;
-  int64_t peak_position = -1;       // -1: the file does not tell.
+  int64_t peak_position = -1;       // -1: not in the file.
   int64_t peak_bytes = -1;          // Sum of the values below; shared memory counts for each.
   std::vector<LiveAtPeak> at_peak;  // Largest first.
   std::vector<PeakScope> peak_scopes;
@@ -50,7 +50,7 @@ struct LiveRanges {
 // Errors name the line. A text without "HloLiveRange" is an error.
 Result<LiveRanges> ReadLiveRanges(std::string_view text);
 
-// Is there a section of them in `text` (a buffer assignment of before 2025)?
+// Does `text` (a buffer assignment of before 2025) have a section of live ranges?
 bool HoldsLiveRanges(std::string_view text);
 
 }  // namespace xlatrace::hlo

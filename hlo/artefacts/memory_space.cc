@@ -17,11 +17,11 @@ Platform PlatformOf(const model::HloModule& module) {
 }
 
 bool IsDeviceMemory(Platform platform, int64_t color) {
-  return platform == Platform::kTpu ? color == 0 : color != kHostMemorySpace;
+  return platform == Platform::kTpu ? color == 0 : color != kHostMemorySpaceNumber;
 }
 
 std::string MemorySpaceName(Platform platform, int64_t color) {
-  if (color == kHostMemorySpace) return "host";
+  if (color == kHostMemorySpaceNumber) return "host";
   if (IsDeviceMemory(platform, color)) return "device";
   if (color == 1) return "vector";
   if (color == 2) return "scalar";

@@ -11,7 +11,7 @@
 namespace xlatrace::hlo {
 namespace {
 
-// "112.00MiB", "16B", "256.0KiB"; -1 when it is none.
+// "112.00MiB", "16B", "256.0KiB"; -1 for other text.
 int64_t HumanBytes(std::string_view text) {
   text = TrimBlanks(text);
   const size_t unit = text.find_first_not_of("0123456789.");

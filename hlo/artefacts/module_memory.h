@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How much device memory a module needs, and for what, in a few numbers.
+// Summary of a module's device memory: its size, and the share of each purpose.
 //
 // Thread-safety: re-entrant.
 
@@ -18,11 +18,11 @@ namespace xlatrace::hlo {
 inline constexpr size_t kMaxAtPeak = 8;
 
 struct PeakBuffer : PeakValue {
-  // Empty if the schedule of the module is not known (analysis/memory/peak_memory.h).
+  // Empty if the schedule of the module is unknown (analysis/memory/peak_memory.h).
   std::string owner;
   std::string phase;
   std::string layer;
-  std::string source_file;  // Empty: not known.
+  std::string source_file;  // Empty: unknown.
   int32_t source_line = 0;
 };
 
@@ -41,7 +41,7 @@ struct ModuleMemory {
   std::vector<SpaceBytes> spaces;  // All memory spaces, by color.
   std::vector<OwnerBytes> owners;  // Parts of the peak, largest first; they sum to total_bytes.
   // Buffers at the peak, largest first, at most kMaxAtPeak, and the instruction that runs then
-  // (empty: not known).
+  // (empty: unknown).
   std::string at_instruction;
   std::vector<PeakBuffer> at_peak;
   size_t more_at_peak = 0;  // Values beyond these.

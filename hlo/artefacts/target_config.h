@@ -2,8 +2,8 @@
 
 // Reads gpu_target_config.pbtxt: the GPU that XLA compiled for.
 //
-// Gets stream_executor.GpuTargetConfigProto in text format, as XLA dumps it or people give it to
-// --xla_gpu_target_config_filename; of any year: fields that are missing stay at their "unknown".
+// Input: stream_executor.GpuTargetConfigProto in text format, of any year, as XLA dumps it or as
+// users give it to --xla_gpu_target_config_filename. Missing fields keep their "unknown".
 // Thread-safety: pure. Source: xla/stream_executor/device_description.proto.
 
 #ifndef XLATRACE_HLO_ARTEFACTS_TARGET_CONFIG_H_
@@ -41,7 +41,7 @@ struct TargetConfig {
   std::string runtime_version;  // "13.0.0".
 };
 
-// An error names the place of damage, or says that the text is no target config.
+// An error names the place of damage, or states that the text is no target config.
 Result<TargetConfig> ReadTargetConfig(std::shared_ptr<const std::string> text);
 
 }  // namespace xlatrace::hlo

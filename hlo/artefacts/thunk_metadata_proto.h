@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The binary form of thunk metadata: `thunk_metadata.pb`, which XLA writes instead of the text
-// where a dump asks for protos alone (--xla_dump_hlo_as_proto; xla/service/dump.cc).
+// The binary form of thunk metadata: `thunk_metadata.pb`. XLA writes it instead of the text if a
+// dump has protos alone (--xla_dump_hlo_as_proto; xla/service/dump.cc).
 //
 // Thread-safety: re-entrant.
 
@@ -16,9 +16,9 @@
 
 namespace xlatrace::hlo {
 
-// Thunk id -> instruction, of a ThunkMetadataListProto (xla/backends/gpu/runtime/thunk.proto); of
-// one that is cut off, what stands before. Nothing when `bytes` do not begin like one, as text does
-// not.
+// Thunk id -> instruction, from a ThunkMetadataListProto (xla/backends/gpu/runtime/thunk.proto).
+// From a truncated one, the part before the end. Empty if `bytes` do not begin like such a proto,
+// for example if they are text.
 std::optional<std::unordered_map<int64_t, std::string>> ReadThunkMetadataProto(
     std::string_view bytes);
 

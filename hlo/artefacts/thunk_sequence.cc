@@ -32,7 +32,7 @@ bool TakeInt(std::string_view& text, Int* value) {
   return true;
 }
 
-// What follows `key` in `text`; data() == nullptr when it is not in it.
+// The text after `key` in `text`; data() == nullptr if `text` does not contain it.
 std::string_view After(std::string_view text, std::string_view key) {
   const size_t at = text.find(key);
   return at == std::string_view::npos ? std::string_view() : text.substr(at + key.size());
@@ -57,7 +57,7 @@ std::string ItemValue(std::string_view text) {
   return std::string(Trim(text.substr(0, text.find(','))));
 }
 
-// What a line says behind the kind, in any of the formats.
+// Reads the part of a line after the kind, in any of the formats.
 void ReadDetail(std::string_view detail, Thunk& thunk) {
   for (const std::string_view key : {"kernel = ", "kernel="}) {
     const std::string_view value = After(detail, key);
@@ -149,9 +149,9 @@ void ReadSchedule(std::string_view text, std::vector<Thunk>& thunks) {
   }
 }
 
-// A sequential thunk prints the first thunk it holds behind itself, on its own line:
-// "011: kSequential [prev=008 (1) | next=014 (1)]   009: kCopy ...". What is left of the line, with
-// its indentation; empty where there is none.
+// A sequential thunk prints its first nested thunk after itself, on its own line:
+// "011: kSequential [prev=008 (1) | next=014 (1)]   009: kCopy ...". Returns the rest of the line,
+// with its indentation; empty if there is none.
 std::string_view HeldOnTheSameLine(std::string_view line) {
   const size_t close = line.find("] ");
   if (close == std::string_view::npos) return {};

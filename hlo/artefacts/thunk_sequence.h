@@ -7,8 +7,8 @@
 //  - `thunk_sequence.txt`, 2022-08 to 2026-03: indent, since 2025-09 an id, kind, TAB, and for
 //    kernels ", kernel = NAME, launch dimensions = blocks: {..}, threads/block: {..}";
 //  - since 2026-03: indent, id, kind, [prev=.. | next=..], description.
-// and `thunk_metadata.txt` or `.pb` (ThunkMetadataListProto), joined on the thunk id: it says
-// which instruction a thunk executes, for reused kernels and library calls too.
+// `thunk_metadata.txt` or `.pb` (ThunkMetadataListProto) is joined on the thunk id. It has the
+// instruction that a thunk executes, for reused kernels and library calls too.
 //
 // Thread-safety: re-entrant.
 

@@ -15,13 +15,13 @@ using model::Instruction;
 
 namespace {
 
-// Chains of calls can double a cost a thousand times over.
-constexpr double kLargest = 1e300;
+// Chains of calls can double a cost a thousand times.
+constexpr double kMaxFigure = 1e300;
 
 int64_t Whole(double value) {
-  constexpr double kTooLarge = 9.2e18;
+  constexpr double kMaxWholeFigure = 9.2e18;
   if (!(value > 0)) return 0;
-  return value >= kTooLarge ? INT64_MAX : static_cast<int64_t>(value);
+  return value >= kMaxWholeFigure ? INT64_MAX : static_cast<int64_t>(value);
 }
 
 }  // namespace
@@ -168,8 +168,8 @@ std::vector<uint32_t> CostBuilder::CalleesFirst() const {
   std::vector<uint8_t> seen(module_.computations.size(), 0);
   struct Open {
     uint32_t computation;
-    uint32_t instruction;  // Within it.
-    uint32_t callee;       // Of that instruction.
+    uint32_t instruction;  // Position in the computation.
+    uint32_t callee;       // Position among that instruction's callees.
   };
   std::vector<Open> stack;
   for (uint32_t start = 0; start < module_.computations.size(); ++start) {
@@ -201,7 +201,7 @@ std::vector<uint32_t> CostBuilder::CalleesFirst() const {
 }
 
 void CostBuilder::Add(Figures& sum, const Figures& part) {
-  const auto add = [](double& to, double value) { to = std::min(to + value, kLargest); };
+  const auto add = [](double& to, double value) { to = std::min(to + value, kMaxFigure); };
   if (part.flops_known) add(sum.flops, part.flops);
   if (part.bytes_known) add(sum.bytes, part.bytes);
   if (part.output_known) add(sum.output_bytes, part.output_bytes);

@@ -2,20 +2,20 @@
 
 // XLA's cost model: floating point operations and bytes of instructions, computations and modules.
 //
-// Two models, both as XLA counts, quirks included:
-//  - kHlo, HloCostAnalysis: one operation per result element, a multiply-add counts two; the one
-//    for utilisation of the device (MFU).
-//  - kGpu, GpuHloCostAnalysis: what XLA:GPU decides fusion by and XProf shows for GPUs. Elementwise
-//    operations count clock cycles (3 unless known better), so its flops are not real ones. Knows
-//    library calls, and how often a fusion computes or reads each element.
+// Two models, both with XLA's rules:
+//  - kHlo, HloCostAnalysis: one operation per result element; a multiply-add counts two. Use it for
+//    utilisation of the device (MFU).
+//  - kGpu, GpuHloCostAnalysis: the basis of XLA:GPU's fusion decisions, shown by XProf for GPUs.
+//    Elementwise operations count clock cycles (3 by default), so its flops are not real ones. It
+//    covers library calls, and how often a fusion computes or reads each element.
 //
-// Gets a module, gives a number or "unknown" for every instruction, those inside fusions included.
+// Input: a module. Result: a number or "unknown" for every instruction, also inside fusions.
 // Costs of loop bodies are for one iteration; see TripCount in
 // hlo/backend_config.h.
 //
-// Where this departs from upstream: numbers are exact, not single precision; unknown is no number
-// rather than -1, and left out of sums rather than subtracted; legacy __cublas$gemm calls are
-// counted as they were until 2026-05.
+// Differences from upstream: numbers are exact, not single precision. Unknown costs are empty
+// rather than -1, and left out of sums rather than subtracted. Legacy __cublas$gemm calls are
+// counted as XLA counted them until 2026-05.
 //
 // Sources: xla/service/hlo_cost_analysis.cc, xla/service/gpu/model/gpu_hlo_cost_analysis.cc,
 // xprof/utils/xprof_gpu_cost_analysis.cc.
@@ -40,27 +40,27 @@ enum class CostKind : uint8_t { kHlo, kGpu };
 struct CostOptions {
   CostKind kind = CostKind::kHlo;
   // Count each read of an element that is used more than once (by broadcasts, overlapping windows).
-  // XLA's default is false for kHlo and true for kGpu, which is what is used when unset.
+  // If unset, XLA's default: false for kHlo and true for kGpu.
   std::optional<bool> count_multiple_input_accesses;
-  // kGpu: clock cycles per element of ("multiply", "f32"), nothing for the default of 3. XLA has
+  // kGpu: clock cycles per element of ("multiply", "f32"); empty: the default of 3. XLA has
   // measured tables of some devices for this (hlo_op_profiles).
   std::function<std::optional<int64_t>(std::string_view opcode, std::string_view type)> cycles;
 };
 
-// Each figure is nothing when the instruction itself is one that XLA knows nothing about (a custom
-// call, an opcode newer than this model). Saturate at INT64_MAX, at least 0.
+// A figure is empty if XLA has no rule for the instruction itself (a custom call, or an opcode
+// newer than this model). Figures saturate at INT64_MAX and are at least 0.
 struct Cost {
   std::optional<int64_t> flops;
   std::optional<int64_t> transcendentals;
   std::optional<int64_t> bytes_accessed;
   std::optional<int64_t> output_bytes;
-  // kGpu: what a collective sends over the interconnect. Nothing for other instructions.
+  // kGpu: bytes that a collective sends over the interconnect. Empty for other instructions.
   std::optional<int64_t> bytes_transferred;
-  // Instructions below (or itself) whose flops or bytes are unknown and missing in the figures.
+  // Number of instructions (nested ones included) whose flops or bytes are unknown and left out.
   uint32_t unknown = 0;
 };
 
-// Linear in the size of the module, but for fusions whose parts are used in many ways.
+// Linear in the size of the module, except for fusions whose parts are used in many ways.
 class CostModel {
  public:
   explicit CostModel(const model::HloModule& module, CostOptions options = {});
@@ -69,12 +69,12 @@ class CostModel {
   Cost Of(const model::Instruction& instruction) const;
   // Sum over the instructions of a computation, called ones folded into their callers.
   Cost OfComputation(uint32_t computation) const;
-  // Of the entry computation.
+  // Sum over the entry computation.
   Cost Total() const;
 
-  // Bytes read of operand `number`; nothing when unknown or there is no such operand.
+  // Bytes read of operand `number`; empty if unknown or if there is no such operand.
   std::optional<int64_t> OperandBytes(const model::Instruction& instruction, size_t number) const;
-  // Bytes written of the part of a tuple result at `index` ({} is all of it).
+  // Bytes written of the part of a tuple result at `index` ({}: the whole result).
   std::optional<int64_t> OutputBytes(const model::Instruction& instruction,
                                      std::span<const int64_t> index) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The work behind CostModel: visits every instruction, called computations before their callers.
+// Implementation of CostModel: visits every instruction, called computations before their callers.
 // Used by cost*.cc only; one source file per idea (operations, fusions, utilisation, GPU, library
 // calls).
 
@@ -27,7 +27,7 @@ class CostBuilder {
   void Run();
 
  private:
-  // An instruction, or the one that an asynchronous instruction of printed text stands for.
+  // An instruction. For an asynchronous instruction of printed text: the one that it stands for.
   struct Op {
     const model::Instruction& instruction;
     std::string_view opcode;
@@ -45,10 +45,10 @@ class CostBuilder {
     std::vector<uint32_t> users_;
   };
 
-  // What all fusions that call one computation have in common.
+  // Shared by all fusions that call one computation.
   struct FusionBody {
     bool done = false;
-    bool known = true;                   // kGpu: its utilisation could be worked out.
+    bool known = true;                   // kGpu: its utilisation could be computed.
     uint32_t special = model::kNoIndex;  // The first gather or scatter in it.
     double flops = 0;                    // kGpu: weighted with the utilisation.
     double constants = 0;                // Bytes.
@@ -105,7 +105,7 @@ class CostBuilder {
   double NestedReadBytes(uint32_t node, uint32_t nested, const Users& users);
 
   // cost_utilization.cc: how much of each instruction a GPU fusion computes.
-  // False when it would take too long.
+  // False if it would take too long.
   bool Utilize(const model::Computation& body, double* flops);
   bool IsElementwise(const model::Instruction& instruction) const;
 
@@ -125,7 +125,7 @@ class CostBuilder {
   bool gpu() const { return model_.options_.kind == CostKind::kGpu; }
   const model::Instruction* Operand(const Op& op, size_t number) const;
   std::string_view OperandShape(const Op& op, size_t number) const;
-  // The parameter of that number; model::kNoIndex when there is none.
+  // The parameter with this number; model::kNoIndex if there is none.
   uint32_t ParameterOf(uint32_t computation, size_t number) const;
   double& OperandBytes(const Op& op, size_t number);
   double& OperandUse(const Op& op, size_t number);
@@ -135,14 +135,14 @@ class CostBuilder {
   const model::HloModule& module_;
   bool count_multiple_ = false;
   std::vector<double> operand_use_;  // Parallel to operand_pool.
-  std::vector<double> use_;          // Of instructions inside fusions; parallel to instructions.
-  std::vector<double> read_bytes_;   // Of parameters of fusions (kHlo); below 0: not computed.
+  std::vector<double> use_;          // For instructions inside fusions; parallel to instructions.
+  std::vector<double> read_bytes_;   // For parameters of fusions (kHlo); below 0: not computed.
   std::vector<std::vector<uint32_t>> parameters_;  // By computation, then number.
-  std::vector<FusionBody> bodies_;                 // By computation; only of fusions.
-  double discard_ = 0;                             // What is said of operands that do not exist.
+  std::vector<FusionBody> bodies_;                 // By computation; fusions only.
+  double discard_ = 0;  // Receives figures of operands that do not exist.
 };
 
-// Bytes a fusion writes of the part of its result at `index`; `shape` is that part's.
+// Bytes that a fusion writes to the part of its result at `index`; `shape` is that part's.
 double FusionOutputBytes(const model::HloModule& module, const model::Instruction& fusion,
                          std::string_view shape, std::span<const int64_t> index);
 

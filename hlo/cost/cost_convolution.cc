@@ -17,8 +17,8 @@ using model::OpDetails;
 
 namespace {
 
-constexpr size_t kWindowFields = 7;
-// Numbers beyond these are damage; below them nothing overflows 128 bits and counting is quick.
+constexpr size_t kWindowFieldCount = 7;
+// Larger numbers are damage. Up to these, nothing overflows 128 bits and counting is quick.
 constexpr int64_t kMaxNumber = int64_t{1} << 40;
 constexpr int64_t kMaxSteps = int64_t{1} << 24;
 
@@ -53,12 +53,12 @@ std::optional<int64_t> DimAt(const ArrayShape& shape, int64_t dim) {
 }  // namespace
 
 size_t WindowRank(const HloModule& module, const Instruction& instruction) {
-  return module.DetailsOf(instruction).window.size / kWindowFields;
+  return module.DetailsOf(instruction).window.size / kWindowFieldCount;
 }
 
 WindowDim WindowDimAt(const HloModule& module, const Instruction& instruction, size_t dim) {
   const std::span<const int64_t> all = module.Dims(module.DetailsOf(instruction).window);
-  const std::span<const int64_t> w = all.subspan(dim * kWindowFields, kWindowFields);
+  const std::span<const int64_t> w = all.subspan(dim * kWindowFieldCount, kWindowFieldCount);
   return {w[0], w[1], w[2], w[3], w[4], w[5]};
 }
 
@@ -80,7 +80,7 @@ std::optional<double> ValidPairs(int64_t input, int64_t kernel, int64_t output,
     return std::nullopt;
   }
   if (input <= 0 || kernel <= 0 || output <= 0) return 0;
-  // The roles of kernel and output are alike: walk the shorter, solve for the longer.
+  // Kernel and output have symmetric roles: walk the shorter, solve for the longer.
   Wide walk_step = window.window_dilation;
   Wide solve_step = window.stride;
   int64_t walk_count = kernel;
@@ -95,10 +95,10 @@ std::optional<double> ValidPairs(int64_t input, int64_t kernel, int64_t output,
   const Wide common = std::gcd(static_cast<int64_t>(solve_step), window.base_dilation);
   const Wide modulus = base / common;
   const Wide inverse = modulus == 1 ? 0 : Inverse(solve_step / common, modulus);
-  const Wide last = static_cast<Wide>(input - 1) * base;  // Last position that is no hole.
+  const Wide last = static_cast<Wide>(input - 1) * base;  // Last position outside of holes.
   Wide pairs = 0;
   for (int64_t at = 0; at < walk_count; ++at) {
-    // Want: offset + x * solve_step is a multiple of base within [0, last], 0 <= x < solve_count.
+    // Condition: offset + x * solve_step is a multiple of base in [0, last], 0 <= x < solve_count.
     const Wide offset = at * walk_step - window.padding_low;
     if (offset % common != 0) continue;
     const Wide low = std::max<Wide>(0, -FloorDivide(offset, solve_step));

@@ -2,9 +2,10 @@
 
 // Floating point operations of a convolution, windows and their sizes.
 //
-// A multiply-add counts two. Only pairs of kernel and output positions that meet an element of the
-// input are counted: not padding, not the holes of a dilated input. Source: GetConvolutionFlops in
-// xla/service/hlo_cost_analysis.cc for what is counted; how is our own (no loop over pairs).
+// A multiply-add counts two. A pair of kernel and output position counts only if it meets an
+// element of the input. Padding and the holes of a dilated input do not count. Source of the
+// definition: GetConvolutionFlops in xla/service/hlo_cost_analysis.cc. The algorithm has no loop
+// over pairs.
 
 #ifndef XLATRACE_HLO_COST_COST_CONVOLUTION_H_
 #define XLATRACE_HLO_COST_COST_CONVOLUTION_H_
@@ -33,14 +34,14 @@ WindowDim WindowDimAt(const model::HloModule& module, const model::Instruction& 
 // Product of the sizes; 1 without a window.
 double WindowElements(const model::HloModule& module, const model::Instruction& instruction);
 
-// Pairs (k, o) with 0 <= k < kernel, 0 <= o < output whose input position
+// Number of pairs (k, o) with 0 <= k < kernel, 0 <= o < output whose input position is valid:
 // (o * stride - padding_low + k * window_dilation) / base_dilation is a whole number in [0, input).
-// Nothing when numbers make no sense or it would take too long to count.
+// Empty if numbers are invalid, or if the count would take too long.
 std::optional<double> ValidPairs(int64_t input, int64_t kernel, int64_t output,
                                  const WindowDim& window);
 
-// `result` is the shape of the result alone. Nothing when dimension numbers are missing or do not
-// fit the shapes. Dimensions that dim_labels do not name (vectorised int8x4 forms) are ignored, as
+// `result` is the shape of the result alone. Empty if dimension numbers are missing or do not fit
+// the shapes. Dimensions that dim_labels do not name (vectorised int8x4 forms) are ignored, as
 // upstream does.
 std::optional<double> ConvolutionFlops(const model::HloModule& module,
                                        const model::Instruction& convolution,

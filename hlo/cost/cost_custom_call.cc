@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Library calls that XLA:GPU makes, by target: cuBLAS matrix products, cuDNN convolutions, and
-// kernels whose authors say what they cost. The cuBLAS forms of AMD have the same names.
+// kernels with a cost estimate of their authors. The cuBLAS forms of AMD have the same names.
 //
 // Sources: xla/service/gpu/cublas_cudnn.h (targets), gpu_hlo_cost_analysis.cc (HandleCustomCall).
 
@@ -34,10 +34,10 @@ bool Contains(const std::array<std::string_view, n>& names, std::string_view nam
 
 }  // namespace
 
-// `figures` come as unknown.
+// `figures` must be unknown at the call.
 void CostBuilder::GpuCustomCall(const Op& op, Figures& figures) const {
   const model::Instruction& call = op.instruction;
-  // Results are (what we want, workspace); the workspace is no traffic to be proud of.
+  // The result is (product, workspace); the workspace does not count as traffic.
   const std::string_view result = MainResult(op.shape);
   std::optional<double> flops;
   if (Contains(kMatmulTargets, call.custom_call_target)) {

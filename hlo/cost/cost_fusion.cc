@@ -18,8 +18,8 @@ using model::Instruction;
 namespace {
 
 // Smaller constants are immediates of the code.
-constexpr double kImmediateElements = 1;
-constexpr double kGpuImmediateElements = 8;
+constexpr double kMaxImmediateElements = 1;
+constexpr double kMaxGpuImmediateElements = 8;
 
 const Computation* BodyOf(const HloModule& module, const Instruction& fusion) {
   const auto callees = module.CalledComputations(fusion);
@@ -32,8 +32,8 @@ const Instruction* OperandOf(const HloModule& module, const Instruction& instruc
   return number < operands.size() ? &module.instructions[operands[number]] : nullptr;
 }
 
-// The instruction that computes the part of the fusion's result at `index`, as far as upstream
-// looks: the root, or an operand of a root tuple.
+// The instruction that computes the part of the fusion's result at `index`. As in upstream, this is
+// the root, or an operand of a root tuple.
 const Instruction& Writer(const HloModule& module, const Computation& body,
                           std::span<const int64_t> index) {
   const Instruction& root = module.instructions[body.root];
@@ -132,7 +132,7 @@ const CostBuilder::FusionBody& CostBuilder::BodyFigures(uint32_t computation) {
   return body;
 }
 
-// What a root updates in place need not be read for it.
+// An operand that a root updates in place need not be read for it.
 void CostBuilder::ForgetUpdatedOperands(const Computation& computation) {
   const Instruction& root = module_.instructions[computation.root];
   const auto forget = [&](const Instruction& writer) {
@@ -151,14 +151,15 @@ double CostBuilder::ConstantBytes(const Computation& computation) const {
     const uint32_t at = computation.first_instruction + i;
     const Instruction& inner = module_.instructions[at];
     if (inner.opcode != "constant") continue;
-    if (Elements(inner.shape) <= (gpu() ? kGpuImmediateElements : kImmediateElements)) continue;
+    if (Elements(inner.shape) <= (gpu() ? kMaxGpuImmediateElements : kMaxImmediateElements))
+      continue;
     sum += LeafBytes(inner.shape) * (count_multiple_ ? use_[at] : std::min(use_[at], 1.0));
   }
   return sum;
 }
 
-// A tuple is read leaf by leaf through get-tuple-element. A leaf that nobody takes out counts as
-// what reads of the tuple itself cost (as upstream does: its table of pointers).
+// A tuple is read leaf by leaf through get-tuple-element. A leaf without get-tuple-element costs as
+// much as reads of the tuple itself (as upstream counts: its table of pointers).
 double CostBuilder::TupleReads(std::string_view shape, uint32_t node, const Users& users) {
   if (!IsTuple(shape)) return ReadBytes(node, users);
   std::unordered_map<int64_t, uint32_t> parts;
@@ -184,7 +185,7 @@ double CostBuilder::ReadBytes(uint32_t node, const Users& users) {
   return std::round(ShapeBytes(module_.instructions[node].shape) * use);
 }
 
-// Slices read what they take; broadcasts and reshapes read by themselves; all others share one
+// A slice reads its part. Broadcasts and reshapes each have their own read. All others share one
 // read.
 double CostBuilder::PlainReadBytes(uint32_t node, const Users& users) {
   const double all = ShapeBytes(module_.instructions[node].shape);
@@ -217,8 +218,8 @@ double CostBuilder::PlainReadBytes(uint32_t node, const Users& users) {
   return sum;
 }
 
-// What a nested fusion reads through its parameter `inner`. One that is no more than an operation
-// on the parameter is looked through: slices of its result read only that much.
+// Bytes that a nested fusion reads through its parameter `inner`. If the fusion is only an
+// operation on the parameter, slices of its result read only their part.
 double CostBuilder::NestedReadBytes(uint32_t fusion, uint32_t inner, const Users& users) {
   const Computation& body = module_.computations[module_.instructions[inner].computation];
   const auto root_operands = module_.Operands(module_.instructions[body.root]);

@@ -15,11 +15,11 @@ using model::Instruction;
 
 namespace {
 
-constexpr int64_t kCyclesPerElement = 3;
-// A compare and a branch for each element; both sides of the branch where a warp straddles the
-// border of two operands.
-constexpr double kConcatenateFlops = 6;
-constexpr double kDivergentConcatenateFlops = 400;
+constexpr int64_t kDefaultCyclesPerElement = 3;
+// A compare and a branch for each element. If a warp crosses the border of two operands, it
+// executes both sides of the branch.
+constexpr double kConcatenateCostFlops = 6;
+constexpr double kDivergentConcatenateCostFlops = 400;
 constexpr int64_t kWarpSize = 32;
 
 }  // namespace
@@ -29,7 +29,7 @@ double CostBuilder::ElementwiseFlops(std::string_view opcode, std::string_view s
   if (model_.options_.cycles && !IsTuple(shape)) {
     cycles = model_.options_.cycles(opcode, FirstLeaf(shape).type);
   }
-  return static_cast<double>(cycles.value_or(kCyclesPerElement)) * Elements(shape);
+  return static_cast<double>(cycles.value_or(kDefaultCyclesPerElement)) * Elements(shape);
 }
 
 void CostBuilder::GpuElementwise(const Op& op, Figures& figures) const {
@@ -42,7 +42,8 @@ void CostBuilder::GpuConcatenate(const Op& op, Figures& figures) const {
   const ArrayShape first = FirstLeaf(OperandShape(op, 0));
   const bool divergent = dim > 0 && static_cast<uint64_t>(dim) < first.dims.size() &&
                          first.dims[static_cast<size_t>(dim)] % kWarpSize != 0;
-  figures.flops = (divergent ? kDivergentConcatenateFlops : kConcatenateFlops) * Elements(op.shape);
+  figures.flops =
+      (divergent ? kDivergentConcatenateCostFlops : kConcatenateCostFlops) * Elements(op.shape);
 }
 
 // Each initial value is read once for each output.

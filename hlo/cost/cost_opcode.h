@@ -40,7 +40,7 @@ enum class CostClass : uint8_t {
   kTranspose,
   kInfeed,
   kOutfeed,
-  kCall,  // call, while: the sum of what is called.
+  kCall,  // call, while: the sum over the called computations.
   kConditional,
   kFusion,
   kCustomCall,
@@ -53,7 +53,7 @@ enum class CostClass : uint8_t {
   kCollectivePermute,
 };
 
-// Exact names only; "all-to-all-start" and the like are no opcodes of their own.
+// Exact names only; "all-to-all-start" and similar forms are not opcodes here.
 CostClass CostClassOf(std::string_view opcode);
 
 // HloInstruction::IsElementwise, less fusions and bitcast-converts that change the width.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// HloCostAnalysis, one opcode at a time. The comments of upstream's handlers say why each counts
-// what it does; here are only the formulas.
+// HloCostAnalysis, one opcode at a time. The comments of upstream's handlers give the reasons; here
+// are only the formulas.
 
 #include <algorithm>
 #include <bit>
@@ -76,8 +76,8 @@ CostBuilder::Figures CostBuilder::HandleAsync(const Op& op, Figures figures) {
   return figures;
 }
 
-// Each class has its handler, which corrects what Default said. No `default:`, so that the compiler
-// names a class without one.
+// Each class has its handler, which corrects the figures of Default. No `default:`, so that the
+// compiler names a class without handler.
 void CostBuilder::HandleClass(const Op& op, Figures& figures) {
   switch (CostClassOf(op.opcode)) {
     case CostClass::kUnknown:
@@ -183,7 +183,7 @@ void CostBuilder::Elementwise(const Op& op, Figures& figures) const {
   }
 }
 
-// As upstream: dimensions 0, 1, ... of what is left of the result go, one per group dimension.
+// As upstream: dimensions 0, 1, ... of the remaining result, one per group dimension.
 void CostBuilder::RaggedDot(const Op& op, Figures& figures) const {
   ArrayShape result = FirstLeaf(op.shape);
   const uint32_t groups = module_.DetailsOf(op.instruction).rhs_group_dims;
@@ -225,7 +225,7 @@ void CostBuilder::Fft(const Op& op, Figures& figures) const {
   figures.flops = 2 * 4 * log_factors * Elements(MainResult(OperandShape(op, 0)));
 }
 
-// Each element is read once per place it goes to, where that is counted.
+// Each element is read once per place that it goes to, if such reads are counted.
 void CostBuilder::Broadcast(const Op& op, Figures& figures) {
   if (!count_multiple_) return;
   const double repeats = Share(Elements(op.shape), Elements(OperandShape(op, 0)));
@@ -233,7 +233,7 @@ void CostBuilder::Broadcast(const Op& op, Figures& figures) {
   OperandUse(op, 0) = repeats;
 }
 
-// One that leaves every element where it is moves nothing.
+// A transpose that leaves every element in its place moves nothing.
 void CostBuilder::Transpose(const Op& op, Figures& figures) {
   if (TransposeIsBitcast(OperandShape(op, 0), op.shape,
                          module_.Dims(module_.DetailsOf(op.instruction).dimensions))) {
@@ -241,7 +241,7 @@ void CostBuilder::Transpose(const Op& op, Figures& figures) {
   }
 }
 
-// Unknown, unless it is a library's that the GPU model knows.
+// Unknown, unless the GPU model covers this library call.
 void CostBuilder::CustomCall(const Op& op, Figures& figures) {
   SetUnknown(figures);
   if (gpu()) GpuCustomCall(op, figures);
@@ -249,7 +249,7 @@ void CostBuilder::CustomCall(const Op& op, Figures& figures) {
   for (size_t i = 0; i < op.instruction.operands.size; ++i) OperandBytes(op, i) = -1;
 }
 
-// The GPU model counts of what an asynchronous operation wraps only what reduce-scatter sends.
+// Among wrapped operations, the GPU model counts only the bytes that reduce-scatter sends.
 void CostBuilder::AsyncStart(const Op& op, Figures& figures) const {
   if (!gpu()) return Called(op, figures);
   const auto callees = module_.CalledComputations(op.instruction);
@@ -260,7 +260,7 @@ void CostBuilder::AsyncStart(const Op& op, Figures& figures) const {
   }
 }
 
-// The GPU model counts what is sent; the other one only the additions of an all-reduce.
+// The GPU model counts the sent bytes; the other model only the additions of an all-reduce.
 void CostBuilder::Collective(const Op& op, Figures& figures) const {
   const CostClass collective = CostClassOf(op.opcode);
   if (!gpu()) {
@@ -379,7 +379,7 @@ void CostBuilder::SliceOut(const Op& op, Figures& figures) {
   figures.bytes = 2 * result + ShapeBytes(OperandShape(op, 1));
 }
 
-// In place: what is not updated is not touched.
+// In place: only the updated part is accessed.
 void CostBuilder::DynamicUpdateSlice(const Op& op, Figures& figures) {
   const double update = ShapeBytes(OperandShape(op, 1));
   figures.bytes = 2 * update + ShapeBytes(OperandShape(op, 2));
@@ -424,7 +424,7 @@ void CostBuilder::Feed(const Op& op, bool in, Figures& figures) {
   }
 }
 
-// The sum of what is called.
+// The sum over the called computations.
 void CostBuilder::Called(const Op& op, Figures& figures) const {
   const auto callees = module_.CalledComputations(op.instruction);
   if (callees.empty()) return SetUnknown(figures);
@@ -432,7 +432,7 @@ void CostBuilder::Called(const Op& op, Figures& figures) const {
   for (const uint32_t callee : callees) Add(figures, model_.computations_[callee]);
 }
 
-// Of each figure the most that some branch has.
+// Each figure is the largest over the branches.
 void CostBuilder::Conditional(const Op& op, Figures& figures) const {
   const auto callees = module_.CalledComputations(op.instruction);
   if (callees.empty()) return SetUnknown(figures);

@@ -4,7 +4,7 @@
 namespace xlatrace::hlo {
 namespace {
 
-// XLA packs numbers of less than a byte only where the layout says so: E(4).
+// XLA packs numbers of less than a byte only if the layout has E(4).
 bool IsPacked(std::string_view shape) { return shape.find("E(") != std::string_view::npos; }
 
 double BytesOf(const ArrayShape& leaf, bool packed) {

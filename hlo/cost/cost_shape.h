@@ -25,14 +25,14 @@ double BytesOf(const ArrayShape& leaf);
 // Elements of all arrays in it.
 double Elements(std::string_view shape);
 
-// The array itself, or the first element of a tuple: library calls and variadic operations return
-// what counts there.
+// The array itself, or the first element of a tuple. Library calls and variadic operations return
+// the main result there.
 std::string_view MainResult(std::string_view shape);
 
 // The elements of a tuple, in one pass; none for an array.
 std::vector<std::string_view> TupleElements(std::string_view shape);
 
-// Does a transpose by `permutation` leave every byte where it is, given both layouts? False when
+// Does a transpose by `permutation` leave every byte in its place, given both layouts? False if
 // sizes do not fit together. A layout that is not printed is row-major.
 bool TransposeIsBitcast(std::string_view from, std::string_view to,
                         std::span<const int64_t> permutation);

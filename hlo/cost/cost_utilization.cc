@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How much of each instruction inside a fusion XLA:GPU computes, per element of its result: 0.1
-// when only a tenth is used, 40 when each element is computed again for 40 users.
+// How much of each instruction inside a fusion XLA:GPU computes, per element of its result.
+// Examples: 0.1 if only a tenth is used, 40 if each element is computed again for 40 users.
 //
-// From the root backwards. Elementwise instructions compute what their users' users want, in one
-// go, so they carry a set of "roots": the places behind which other access begins. Any other
-// instruction makes its operand such a root. A value that two roots want is computed for both.
+// The walk starts at the root. An elementwise instruction computes the elements that its users'
+// users need, in one pass. So it carries a set of "roots": the places behind which other access
+// begins. Any other instruction makes its operand such a root. A value that two roots need is
+// computed twice.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +23,7 @@ using model::Instruction;
 
 namespace {
 
-// Entries of root sets in one fusion; beyond, which only hostile files reach, it is unknown.
+// Limit of entries of root sets in one fusion. Only hostile files exceed it; then cost is unknown.
 constexpr size_t kMaxRootEntries = size_t{1} << 25;
 
 using Roots = std::vector<uint32_t>;  // Sorted.
@@ -38,13 +39,13 @@ void Merge(const Roots& from, Roots& into) {
   into.swap(merged);
 }
 
-// Wanted elements rounded up to whole ones; a hair above a whole number is that number.
+// Needed elements rounded up to whole ones; a value just above a whole number is that number.
 double RoundUpElements(double use, double elements) {
   if (elements <= 0) return 0;
-  constexpr double kHair = 1e-9;
+  constexpr double kRoundingTolerance = 1e-9;
   const double wanted = use * elements;
   const double nearest = std::round(wanted);
-  const bool is_whole = std::abs(wanted - nearest) <= kHair * std::max(1.0, wanted);
+  const bool is_whole = std::abs(wanted - nearest) <= kRoundingTolerance * std::max(1.0, wanted);
   return (is_whole ? nearest : std::ceil(wanted)) / elements;
 }
 

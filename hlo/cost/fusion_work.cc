@@ -65,7 +65,7 @@ class FusionWork::Walk {
     return instruction.opcode == "transpose" || instruction.opcode == "copy";
   }
 
-  // Results of the body, and what reaches them through views only.
+  // Results of the body, and nodes that reach them through views only.
   std::vector<bool> FindLeaving(const Computation& body, bool leaves) const {
     std::vector<bool> leaving(body.instruction_count, false);
     const auto mark = [&](uint32_t instruction) {
@@ -110,7 +110,8 @@ FusionWork::Body FusionWork::ReadBody(uint32_t fusion) const {
 
   Body body;
   std::vector<Op> all;
-  std::unordered_map<uint32_t, uint32_t> read;  // Through views; of what takes time itself.
+  std::unordered_map<uint32_t, uint32_t>
+      read;  // Reads through views, of nodes that take time themselves.
   for (const Walk::Part& part : walk.parts()) {
     read.emplace(part.instruction, part.instruction);
     const double duplicated = duplicated_[part.instruction] ? part.cost : 0;

@@ -49,7 +49,7 @@ class FusionWork {
   // Ops inside a fusion, or inside the computations that another instruction calls: the label
   // first, the others by descending cost. Nested fusions and calls are opened; a function that a
   // reduction applies belongs to it. Work without an op_name belongs to the op of the fusion's own
-  // metadata; if that is empty too, it is left out. Empty where nothing takes time or has a name.
+  // metadata; if that is empty too, it is left out. Empty if no part takes time or has a name.
   std::vector<FusedOp> OpsOf(uint32_t fusion);
 
   // The same without ops that earlier kernels do as well: the label among them decides which phase
@@ -87,7 +87,7 @@ class FusionWork {
   std::vector<uint32_t> callers_;              // How many instructions call each computation.
   std::unordered_map<uint32_t, Body> bodies_;  // Those with several callers.
   std::vector<bool> duplicated_;
-  Body last_;  // The last other one.
+  Body last_;  // The last other body.
 };
 
 }  // namespace xlatrace::hlo

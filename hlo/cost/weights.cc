@@ -44,7 +44,7 @@ struct OperationCost {
   double gpu_cycles;
   double cpu_ns;
 };
-// Where XLA has not measured one: put together from the parts that it is expanded to.
+// An opcode that XLA has not measured has the sum of the parts that it is expanded to.
 constexpr OperationCost kOperations[] = {
     {"atan2", 431, 16},
     {"cbrt", 178, 13},
@@ -77,7 +77,7 @@ constexpr double kLaunchNs = 2000;
 // The type f32 stands for all types: a fused kernel does not write intermediate results.
 constexpr double kBytesPerElement = 4;
 
-constexpr int kDeepestNest = 3;
+constexpr int kMaxNestDepth = 3;
 constexpr int kMaxInstructions = 200'000;
 
 double Elements(std::string_view shape) { return static_cast<double>(ElementCount(shape)); }
@@ -89,14 +89,14 @@ std::string_view OperandShape(const HloModule& module, const Instruction& i, siz
                                   : std::string_view();
 }
 
-// The result without the workspace that library calls return beside it.
+// The result, without the workspace that library calls also return.
 double ResultElements(const Instruction& i) {
   return IsTuple(i.shape) ? Elements(TupleElement(i.shape, 0)) : Elements(i.shape);
 }
 
-// What reading an operand reads: a broadcast is never written, only what it repeats is.
+// Bytes read through an operand. A broadcast is never written, so only its source is read.
 double ReadBytes(const HloModule& module, uint32_t operand) {
-  for (int depth = 0; depth < kDeepestNest; ++depth) {
+  for (int depth = 0; depth < kMaxNestDepth; ++depth) {
     const Instruction& i = module.instructions[operand];
     if (i.opcode == "iota") return 0;
     const auto operands = module.Operands(i);
@@ -128,8 +128,8 @@ double DotFlops(const HloModule& module, const Instruction& dot) {
   return 2 * ResultElements(dot) * contracted;
 }
 
-// Library calls: (M,K) x (K,N) -> (M,N) gives K as sqrt(MK * KN / MN); with a batch it is too large
-// by the root of the batch, which is near enough for a share.
+// Library calls: (M,K) x (K,N) -> (M,N) gives K as sqrt(MK * KN / MN). With a batch, the result is
+// too large by the root of the batch. This is accurate enough for a share.
 double GemmFlopsFromSizes(const HloModule& module, const Instruction& call) {
   const double out = ResultElements(call);
   const double lhs = Elements(OperandShape(module, call, 0));
@@ -268,7 +268,7 @@ class Weigher {
     return kind == model::OpKind::kConvolution ? ConvolutionFlops(module_, call) : 0;
   }
 
-  // Only what is updated or picked; the rest stays where it is.
+  // Only the updated or selected part; the rest is not accessed.
   double TouchedBytes(const Instruction& i) const {
     if (i.opcode == "dynamic-update-slice") return 2 * Bytes(OperandShape(module_, i, 1));
     if (i.opcode == "scatter") return 3 * Bytes(OperandShape(module_, i, 2));  // Read, add, write.
@@ -297,7 +297,7 @@ class Weigher {
   template <typename Value>
   double OverCalled(const Instruction& i, int depth, Value value) {
     double sum = 0;
-    if (depth >= kDeepestNest) return sum;
+    if (depth >= kMaxNestDepth) return sum;
     for (const uint32_t callee : module_.CalledComputations(i)) {
       for (const Instruction& inner : module_.InstructionsOf(module_.computations[callee])) {
         if (--budget_ < 0) return sum;

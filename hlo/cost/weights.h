@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Relative cost of an instruction: what it would take if it ran alone.
+// Relative cost of an instruction: the time that it would take alone.
 //
-// Splits the time of a fusion over what is inside it: a share answers "had XLA run these ops one by
-// one, which part of the time would be this op's?". The roofline of one op: the larger of the bytes
-// it reads and writes over the bandwidth, and of its operations over the speed of the processor.
-// What a fusion never writes (broadcasts, iotas) is charged for its index computation only, and
-// whoever reads it for the few bytes behind it. Parameters, constants, tuples and bitcasts weigh 0.
+// Splits the time of a fusion over its instructions. A share estimates the part of the time that an
+// op would have if XLA ran all ops one by one. Model: the roofline of one op, which is the larger
+// of bytes read and written per bandwidth, and operations per speed of the processor. Values that a
+// fusion never writes (broadcasts, iotas) cost their index computation only. Their readers cost the
+// few bytes behind them. Parameters, constants, tuples and bitcasts weigh 0.
 //
-// The unit is a nanosecond on an H100 or on one core of a CPU; only ratios are meant. The figures
-// that are shown to people are of the cost model (hlo/cost/cost.h), not of this.
+// The unit is a nanosecond on an H100 or on one core of a CPU, but only ratios are valid. Figures
+// in reports come from the cost model (hlo/cost/cost.h), not from these weights.
 //
-// Sources. GPU: bandwidth and clock of an H100 SXM; clock cycles of f32 operations as XLA measured
-// them (sm_90 in xla/service/gpu/model/hlo_op_profiles_data.h), which its own performance model
-// divides by two operations per lane and clock (gpu_performance_model_base.cc). CPU: operations as
+// Sources. GPU: bandwidth and clock of an H100 SXM, and clock cycles of f32 operations measured by
+// XLA (sm_90 in xla/service/gpu/model/hlo_op_profiles_data.h). XLA's own performance model divides
+// these by two operations per lane and clock (gpu_performance_model_base.cc). CPU: operations as
 // XLA:CPU compiles them for AVX2, one by one on arrays in cache (tests/accuracy/cpu_op_costs.py).
 //
 // Thread-safety: pure function of an immutable module.
@@ -29,22 +29,22 @@
 
 namespace xlatrace::hlo {
 
-// At least 0, finite. A call, loop or conditional weighs what is inside, each body once, and
-// so does a fusion, as if it were none; reducers count with the elements they reduce. `device`
-// other than a CPU is taken for a GPU.
+// At least 0, finite. A call, loop or conditional weighs the sum of its contents, each body once. A
+// fusion also weighs the sum of its contents. Reducers count with the elements that they reduce.
+// Any `device` other than a CPU counts as a GPU.
 double Weight(const model::HloModule& module, const model::Instruction& instruction,
               model::DeviceKind device = model::DeviceKind::kGpu);
 
 // The same for an instruction inside a fusion, whose intermediate results are never written. An
 // operation on every element costs one pass over the elements of its largest array. Products cost
-// as much as they do alone.
+// as much as alone.
 double WeightInFusion(const model::HloModule& module, const model::Instruction& instruction,
                       model::DeviceKind device = model::DeviceKind::kGpu);
 
-// Nanoseconds that `instruction` should take as a launch of its own on a large GPU: what starting
-// and ending a kernel takes, and the longer of moving `bytes` (what the cost model says it reads
-// and writes; nothing: unknown) and computing what is inside. To share the time of several
-// launches.
+// Estimated nanoseconds of `instruction` as a launch of its own on a large GPU. It is the cost of
+// starting and ending a kernel, plus the longer of moving `bytes` and computing the contents.
+// `bytes`: bytes read and written by the cost model; empty: unknown. Used to divide the time of
+// several launches.
 double LaunchNs(const model::HloModule& module, const model::Instruction& instruction,
                 std::optional<int64_t> bytes);
 

@@ -65,10 +65,10 @@ bool ProtoDetails::Read(Fields& fields) {
   return true;
 }
 
-// xla.PrecisionConfig: operand precisions (0 default, 1 high, 2 highest; 3 is how s4 is packed) and
-// the algorithm, of which ALG_DOT_F32_F32_F32 is as precise as "highest".
+// xla.PrecisionConfig: operand precisions (0 default, 1 high, 2 highest; 3 is packed s4) and the
+// algorithm. ALG_DOT_F32_F32_F32 is as precise as "highest".
 uint8_t ProtoDetails::ReadPrecision(std::string_view message) {
-  constexpr int64_t kDotF32F32F32 = 11;
+  constexpr int64_t kDotF32F32F32Code = 11;
   uint8_t precision = 0;
   Fields fields(message, position_);
   while (fields.Next()) {
@@ -77,7 +77,7 @@ uint8_t ProtoDetails::ReadPrecision(std::string_view message) {
         if (value == 1 || value == 2) precision = std::max(precision, static_cast<uint8_t>(value));
       });
     } else if (fields.Key() == VarintKey(2)) {
-      if (fields.Int() == kDotF32F32F32) precision = 2;
+      if (fields.Int() == kDotF32F32F32Code) precision = 2;
     } else {
       fields.Skip();
     }

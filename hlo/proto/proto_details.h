@@ -20,9 +20,9 @@ class ProtoDetails {
   ProtoDetails(model::HloModule& module, WirePosition& position)
       : module_(module), position_(position) {}
 
-  // Consumes the current field when it is one of these; false leaves it to the caller.
+  // Consumes the current field if it is one of the details; otherwise returns false.
   bool Read(Fields& fields);
-  // Once the whole message was read: hands what was found to `instruction`.
+  // Call after the whole message was read: moves the details into `instruction`.
   void Finish(model::Instruction& instruction);
 
  private:

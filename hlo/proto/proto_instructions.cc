@@ -20,12 +20,12 @@ using model::kNoIndex;
 
 namespace {
 
-// -1 for what cannot be the number of a parameter or tuple element.
+// -1 if the value cannot be the number of a parameter or tuple element.
 int32_t SmallIndex(int64_t value) {
   return value >= 0 && value <= INT32_MAX ? static_cast<int32_t>(value) : -1;
 }
 
-// 0 for what cannot be the number of a line.
+// 0 if the value cannot be the number of a line.
 int32_t PositiveInt32(int64_t value) {
   return value > 0 && value <= INT32_MAX ? static_cast<int32_t>(value) : 0;
 }
@@ -226,9 +226,9 @@ Result<std::string_view> ProtoInstructions::ShapeText(std::string_view message) 
 }
 
 std::string_view ProtoInstructions::KeepLiteral(std::string_view message) {
-  // The same few numbers over and over; an array is as rare as it is long.
-  constexpr size_t kSmall = 64;
-  if (message.size() > kSmall) return module_.Own(LiteralText(message, position_));
+  // The same few small numbers occur often; a large array is rare.
+  constexpr size_t kMaxCachedBytes = 64;
+  if (message.size() > kMaxCachedBytes) return module_.Own(LiteralText(message, position_));
   const auto [it, is_new] = literals_.try_emplace(message);
   if (is_new) it->second = module_.Own(LiteralText(message, position_));
   return it->second;

@@ -19,11 +19,11 @@
 
 namespace xlatrace::hlo {
 
-// 64-bit ids -> indices. Ids of one computation are nearly dense in most eras, so this is an array
-// where that holds and a hash table elsewhere; never memory beyond O(ids).
+// 64-bit ids -> indices. Ids of one computation are nearly dense in most eras, so they are stored
+// in an array. Sparse ids are stored in a hash table. Memory is O(ids) in all cases.
 class IdTable {
  public:
-  // `ids[i]` gets index `base` + i. False when an id occurs twice.
+  // `ids[i]` gets index `base` + i. False if an id occurs twice.
   bool Build(const std::vector<int64_t>& ids, uint32_t base);
   uint32_t Find(int64_t id) const;  // model::kNoIndex when unknown.
 
@@ -72,7 +72,7 @@ class ProtoInstructions {
   std::unordered_map<std::string_view, std::string_view> literals_;  // The same.
   std::vector<int64_t> operand_ids_;                                 // Parallel to operand_pool.
   std::vector<int64_t> called_ids_;                                  // Parallel to called_pool.
-  std::vector<int64_t> instruction_ids_;                             // Of the current computation.
+  std::vector<int64_t> instruction_ids_;  // Ids of the current computation.
   std::vector<int64_t> all_computation_ids_;
   IdTable instruction_table_;
   IdTable computation_ids_;

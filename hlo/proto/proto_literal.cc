@@ -58,11 +58,11 @@ std::string FloatText(double value, std::string_view type) {
   return fmt::format("{:.{}g}", value, exact);
 }
 
-// The elements of one array literal, each as text; empty when its form is not known.
+// The elements of one array literal, each as text; empty if its form is unknown.
 std::vector<std::string> Elements(std::string_view literal, std::string_view type, int64_t count,
                                   WirePosition& position) {
   std::vector<std::string> out;
-  // Arrays are complete or of no use.
+  // Incomplete arrays are not usable.
   const auto bytes = [&](std::string_view raw, auto sample, auto format) {
     using T = decltype(sample);
     if (raw.size() != static_cast<size_t>(count) * sizeof(T)) return;

@@ -13,8 +13,8 @@
 
 namespace xlatrace::hlo {
 
-// "42", "{1, 2}", "{ { 1, 2 }, { 3, 4 } }". "{...}" for what the text leaves out too (more than 10
-// elements) and for the forms that nobody reads: rank 4 and more, tuples, small number formats.
+// "42", "{1, 2}", "{ { 1, 2 }, { 3, 4 } }". "{...}" for literals that text elides too (more than 10
+// elements), and for rare forms: rank of at least 4, tuples, small number formats.
 // Wire errors throw.
 std::string LiteralText(std::string_view literal_proto, WirePosition& position);
 

@@ -61,8 +61,8 @@ Sketch SketchOf(std::string_view message) {
   return sketch;
 }
 
-// A module or computation name, as opposed to a nested message, which begins with the key of one of
-// its first fields: a control character. What follows in a name is the user's.
+// Separates a module or computation name from a nested message, which begins with the key of one of
+// its first fields: a control character. The rest of a name is arbitrary.
 bool IsName(std::string_view text) {
   return !text.empty() && static_cast<unsigned char>(text[0]) >= 0x20 && text[0] != 0x7f;
 }
@@ -220,7 +220,7 @@ Status ReadModule(const Parts& parts, WirePosition& position, HloModule& module)
   std::vector<std::string_view> schedules;
   int64_t entry_id = 0;
   bool has_entry_id = false;
-  module.program_id = 0;  // Not written when it is proto3's default.
+  module.program_id = 0;  // proto3 does not write its default, 0.
   // Computations come first in the file but refer to tables that come later, so this pass only
   // notes where they are.
   Fields fields(parts.module, position);
@@ -276,9 +276,9 @@ Status ReadModule(const Parts& parts, WirePosition& position, HloModule& module)
   ReadStackFrames(stack_frames, position, module);
   instructions.SetPayloads(std::move(payloads));
 
-  constexpr size_t kTypicalInstruction = 160;  // Bytes; only sizes the vector.
+  constexpr size_t kTypicalInstructionBytes = 160;  // Bytes; only sizes the vector.
   module.computations.reserve(computations.size());
-  module.instructions.reserve(parts.module.size() / kTypicalInstruction);
+  module.instructions.reserve(parts.module.size() / kTypicalInstructionBytes);
   for (const std::string_view computation : computations) {
     XLATRACE_TRY(instructions.AddComputation(computation));
   }
@@ -313,7 +313,8 @@ Result<HloModule> ReadProto(std::shared_ptr<const std::string> bytes) {
   try {
     Parts parts = FindModule(*bytes);
     if (parts.module.data() == nullptr) {
-      // Nothing that looks like a module: walk the outermost message, so that damage is named.
+      // No field looks like a module: walk the outermost message, so that the error names the
+      // damage.
       std::vector<std::string_view> fields;
       ReadStrings(*bytes, position, 1, fields);
       return MakeError("not an HLO proto",

@@ -10,10 +10,10 @@
 namespace xlatrace::hlo {
 namespace {
 
-// XLA's shapes nest a handful deep; the cap only stops a damaged file from using up the stack.
-constexpr int kDeepestShape = 64;
+// XLA's shapes have a few levels; the limit protects the stack from damaged files.
+constexpr int kMaxProtoShapeDepth = 64;
 
-constexpr int64_t kTuple = 13;
+constexpr int64_t kTupleTypeNumber = 13;
 constexpr int64_t kBufferType = 34;
 
 // xla.PrimitiveType, lower case, by number.
@@ -110,7 +110,7 @@ void AppendSplitConfig(std::string_view config, WirePosition& position, std::str
 
 bool AppendShapeAt(std::string_view shape, WirePosition& position, int depth, std::string& out);
 
-// With `scalar`, a layout that says nothing prints as nothing.
+// With `scalar`, an empty layout prints as an empty text.
 bool AppendLayout(std::string_view layout, bool scalar, WirePosition& position, int depth,
                   std::string& out) {
   const size_t start = out.size();
@@ -192,7 +192,7 @@ bool AppendLayout(std::string_view layout, bool scalar, WirePosition& position, 
 }
 
 bool AppendShapeAt(std::string_view shape, WirePosition& position, int depth, std::string& out) {
-  if (depth > kDeepestShape) return false;
+  if (depth > kMaxProtoShapeDepth) return false;
   int64_t type = 0;
   // Real arrays have few dimensions; a vector per shape is cheap because shapes are interned.
   std::vector<int64_t> dims;
@@ -225,7 +225,7 @@ bool AppendShapeAt(std::string_view shape, WirePosition& position, int depth, st
         fields.Skip();
     }
   }
-  if (type == kTuple || type == kBufferType) {
+  if (type == kTupleTypeNumber || type == kBufferType) {
     if (type == kBufferType) out += 'b';
     out += '(';
     for (size_t i = 0; i < elements.size(); ++i) {

@@ -113,7 +113,7 @@ class TextProtoReader {
     node.name = name;
     Locate(name.data(), node);
     TextProto::Node& parent = proto_.nodes_[open_.back().node];
-    if (parent.last_child == TextProto::kNone) {
+    if (parent.last_child == TextProto::kNoNodeIndex) {
       parent.first_child = index;
     } else {
       proto_.nodes_[parent.last_child].next = index;
@@ -289,7 +289,7 @@ Result<TextProto> TextProto::Read(std::shared_ptr<const std::string> text) {
 template <typename Visit>
 void TextMessage::Each(std::string_view name, Visit visit) const {
   if (proto_ == nullptr) return;
-  for (uint32_t at = proto_->nodes_[node_].first_child; at != TextProto::kNone;
+  for (uint32_t at = proto_->nodes_[node_].first_child; at != TextProto::kNoNodeIndex;
        at = proto_->nodes_[at].next) {
     if (proto_->nodes_[at].name == name) visit(proto_->nodes_[at], at);
   }
@@ -358,7 +358,7 @@ std::vector<std::string_view> TextMessage::Texts(std::string_view name) const {
 std::vector<TextField> TextMessage::Fields() const {
   std::vector<TextField> fields;
   if (proto_ == nullptr) return fields;
-  for (uint32_t at = proto_->nodes_[node_].first_child; at != TextProto::kNone;
+  for (uint32_t at = proto_->nodes_[node_].first_child; at != TextProto::kNoNodeIndex;
        at = proto_->nodes_[at].next) {
     const TextProto::Node& node = proto_->nodes_[at];
     TextField& field = fields.emplace_back();

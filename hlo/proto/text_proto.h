@@ -2,9 +2,9 @@
 
 // Reads protobuf text format (.pbtxt, .textproto) without its schema: a tree of fields.
 //
-// Gets what XLA dumps beside its HLO (gpu_target_config, autotune_results, config, debug_options,
-// thunk_metadata) or people print with DebugString(); gives the fields with their places, so that
-// those who know the schema can name what is wrong. All of the text format language is read:
+// Input: text that XLA dumps beside its HLO (gpu_target_config, autotune_results, config,
+// debug_options, thunk_metadata), or DebugString() output. Result: the fields with their places, so
+// that callers with the schema can name an error. All of the text format language is read:
 // comments, strings in pieces, lists, both kinds of message brackets, extension names, separators.
 //
 // Ownership: a TextProto owns its strings and keeps the text alive. Thread-safety: immutable once
@@ -34,13 +34,13 @@ class TextMessage {
   TextMessage(const TextProto* proto, uint32_t node) : proto_(proto), node_(node) {}
 
   bool empty() const { return proto_ == nullptr; }
-  // The last field of that name (what protobuf takes of a field that is not repeated).
+  // The last field with this name, as protobuf reads a field that is not repeated.
   std::string_view Text(
       std::string_view name) const;  // Strings unescaped, other scalars as written.
   int64_t Int(std::string_view name, int64_t fallback = 0) const;
   double Number(std::string_view name, double fallback = 0) const;
   bool Bool(std::string_view name, bool fallback = false) const;
-  TextMessage Message(std::string_view name) const;  // An empty one when there is none.
+  TextMessage Message(std::string_view name) const;  // An empty one if there is none.
   bool Has(std::string_view name) const;
   std::vector<TextMessage> Messages(std::string_view name) const;
   std::vector<std::string_view> Texts(std::string_view name) const;
@@ -57,8 +57,8 @@ class TextMessage {
 
 struct TextField {
   std::string_view name;
-  std::string_view text;  // Of a scalar.
-  TextMessage message;    // Of a message; else empty.
+  std::string_view text;  // Value of a scalar.
+  TextMessage message;    // A message; else empty.
   bool is_string = false;
   uint32_t line = 0;  // From 1.
   uint32_t column = 0;
@@ -75,15 +75,15 @@ class TextProto {
  private:
   friend class TextMessage;
   friend class TextProtoReader;
-  static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint32_t kNoNodeIndex = UINT32_MAX;
 
   struct Node {
     std::string_view name;
     std::string_view text;
-    uint32_t first_child = kNone;
-    uint32_t last_child = kNone;
-    uint32_t next = kNone;
-    uint32_t line = 0;  // Of the name.
+    uint32_t first_child = kNoNodeIndex;
+    uint32_t last_child = kNoNodeIndex;
+    uint32_t next = kNoNodeIndex;
+    uint32_t line = 0;  // Place of the name.
     uint32_t column = 0;
     bool is_message = false;
     bool is_string = false;

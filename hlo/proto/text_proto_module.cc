@@ -343,7 +343,7 @@ class Converter {
     return false;
   }
 
-  // Packed: the reader of literals knows only that.
+  // Packed, because the reader of literals supports only that.
   bool WriteReal(const TextField& given, const Field& field, protozero::pbf_writer& writer) {
     double value = 0;
     const char* const end = given.text.data() + given.text.size();

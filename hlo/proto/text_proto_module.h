@@ -3,9 +3,9 @@
 // HLO programs in protobuf text format: `hlo_module { name: "..." computations { ... } }`, as
 // DebugString() prints an HloProto, HloModuleProto or HloSnapshot.
 //
-// Turned into the wire format by the names and numbers of the fields that are read, then read as
-// any proto: there is one reader of protos. Fields without a number here are skipped, as unknown
-// fields are.
+// The text is converted to the wire format, with names and numbers of the fields that are read.
+// Then it is read as any proto, so there is one reader of protos. Fields without a number here are
+// skipped, as unknown fields are.
 //
 // Thread-safety: pure. Field numbers: xla/service/hlo.proto, xla/xla_data.proto.
 
@@ -19,8 +19,8 @@
 
 namespace xlatrace::hlo {
 
-// The serialised message. Errors name line and column: of damage, or of a field whose value is not
-// of its type.
+// The serialised message. Errors name line and column of damage, or of a field whose value has
+// another type.
 Result<std::string> HloProtoFromText(std::shared_ptr<const std::string> text);
 
 }  // namespace xlatrace::hlo

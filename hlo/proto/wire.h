@@ -3,10 +3,10 @@
 // One protobuf message as a stream of fields: protozero's reader, plus the place of the field that
 // is being read, for error messages.
 //
-// Reading damaged bytes throws protozero's exceptions: readers catch them once, at the top, and
-// turn them into a Result with DescribeWireError. None leaves this room but from proto/xspace.h. A
-// field with the right number but an unexpected wire type must be skipped, which is why fields are
-// told apart by Key(), number and wire type together.
+// Reading damaged bytes throws protozero's exceptions. Readers catch them once, at the top, and
+// convert them to a Result with DescribeWireError. Only proto/xspace.h lets them leave this
+// component. A field with the right number but an unexpected wire type must be skipped. So fields
+// are identified by Key(), which is number and wire type together.
 
 #ifndef XLATRACE_HLO_PROTO_WIRE_H_
 #define XLATRACE_HLO_PROTO_WIRE_H_
@@ -20,7 +20,7 @@
 
 namespace xlatrace::hlo {
 
-// Start of the field that is read right now; shared by nested messages.
+// Start of the current field; shared by nested messages.
 struct WirePosition {
   const char* field = nullptr;
 };
@@ -40,18 +40,18 @@ class Fields {
   uint32_t Key() const { return reader_.tag_and_type(); }
   void Skip() { reader_.skip(); }
 
-  // After Key() said BytesKey(n).
+  // Call after Key() returned BytesKey(n).
   std::string_view Bytes() {
     const protozero::data_view view = reader_.get_view();
     return {view.data(), view.size()};
   }
-  // After Key() said VarintKey(n).
+  // Call after Key() returned VarintKey(n).
   int64_t Int() { return reader_.get_int64(); }
-  // After a key of 64 bits.
+  // Call after a key of 64 bits.
   double Double() { return reader_.get_double(); }
   bool Bool() { return reader_.get_int64() != 0; }
 
-  // Repeated integers, packed or one by one: calls `add` for each. After either key of the field.
+  // Repeated integers, packed or single: calls `add` for each. Call after either key of the field.
   template <typename Add>
   void Ints(Add add) {
     if (reader_.has_wire_type(protozero::pbf_wire_type::varint)) {
@@ -66,7 +66,7 @@ class Fields {
   WirePosition& position_;
 };
 
-// "unknown wire type 7 at byte 912"; `whole` is the message that reading began with.
+// "unknown wire type 7 at byte 912"; `whole` is the outermost message.
 std::string DescribeWireError(const std::exception& error, std::string_view whole,
                               const WirePosition& position);
 

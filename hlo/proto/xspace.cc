@@ -6,7 +6,7 @@
 namespace xlatrace::hlo {
 namespace {
 
-constexpr uint32_t kDoubleValue = 2 << 3 | 1;  // Of an XStat: 64 bits.
+constexpr uint32_t kDoubleValueTag = 2 << 3 | 1;  // XStat, 64 bits.
 
 // A key of one byte, as all of an XSpace's first fields have.
 bool TakeKey(std::string_view& text, uint32_t key) {
@@ -83,7 +83,7 @@ XStat ReadXStat(std::string_view bytes, WirePosition& position) {
       case VarintKey(1):
         stat.id = fields.Int();
         break;
-      case kDoubleValue:
+      case kDoubleValueTag:
         stat.real = fields.Double();
         stat.kind = XStat::Kind::kDouble;
         break;
@@ -121,14 +121,14 @@ int64_t ReadXStatId(std::string_view bytes, WirePosition& position) {
 }
 
 bool LooksLikeXSpace(std::string_view head) {
-  if (!TakeKey(head, XSpaceKeys::kPlane)) return false;
+  if (!TakeKey(head, XSpaceKeys::kPlaneTag)) return false;
   SkipVarint(head);
   return LooksLikeXPlane(head);
 }
 
 bool LooksLikeXPlane(std::string_view head) {
-  if (TakeKey(head, XPlaneKeys::kId)) SkipVarint(head);
-  if (!TakeKey(head, XPlaneKeys::kName)) return false;
+  if (TakeKey(head, XPlaneKeys::kIdTag)) SkipVarint(head);
+  if (!TakeKey(head, XPlaneKeys::kNameTag)) return false;
   SkipVarint(head);
   return head.starts_with("/host:") || head.starts_with("/device:") ||
          head.starts_with("Task Environment");

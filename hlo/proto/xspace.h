@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The XSpace message of XLA's profiler (.xplane.pb), field by field: the one table of its numbers,
-// and readers of the messages that are small enough to be held.
+// The XSpace message of XLA's profiler (.xplane.pb): the one table of its field numbers, and
+// readers of the messages that fit into memory.
 //
 // Field numbers: tsl/profiler/protobuf/xplane.proto (unchanged since 2020). Reading throws
-// protozero::exception on malformed bytes; whoever walks a profile catches it and says where.
+// protozero::exception on malformed bytes. The caller that walks a profile reports the place.
 //
 // Ownership: views into the bytes that are read. Thread-safety: pure.
 
@@ -20,35 +20,35 @@
 namespace xlatrace::hlo {
 
 struct XSpaceKeys {
-  static constexpr uint32_t kPlane = BytesKey(1);
-  static constexpr uint32_t kError = BytesKey(2);
-  static constexpr uint32_t kWarning = BytesKey(3);
-  static constexpr uint32_t kHostname = BytesKey(4);
+  static constexpr uint32_t kPlaneTag = BytesKey(1);
+  static constexpr uint32_t kErrorTag = BytesKey(2);
+  static constexpr uint32_t kWarningTag = BytesKey(3);
+  static constexpr uint32_t kHostnameTag = BytesKey(4);
 };
 
 struct XPlaneKeys {
-  static constexpr uint32_t kId = VarintKey(1);
-  static constexpr uint32_t kName = BytesKey(2);
-  static constexpr uint32_t kLine = BytesKey(3);
-  static constexpr uint32_t kEventMetadata = BytesKey(4);  // map<int64, XEventMetadata>
-  static constexpr uint32_t kStatMetadata = BytesKey(5);   // map<int64, XStatMetadata>
-  static constexpr uint32_t kStat = BytesKey(6);
+  static constexpr uint32_t kIdTag = VarintKey(1);
+  static constexpr uint32_t kNameTag = BytesKey(2);
+  static constexpr uint32_t kLineTag = BytesKey(3);
+  static constexpr uint32_t kEventMetadataTag = BytesKey(4);  // map<int64, XEventMetadata>
+  static constexpr uint32_t kStatMetadataTag = BytesKey(5);   // map<int64, XStatMetadata>
+  static constexpr uint32_t kStatTag = BytesKey(6);
 };
 
 struct XLineKeys {
-  static constexpr uint32_t kId = VarintKey(1);
-  static constexpr uint32_t kName = BytesKey(2);
-  static constexpr uint32_t kTimestampNs = VarintKey(3);
-  static constexpr uint32_t kEvent = BytesKey(4);
-  static constexpr uint32_t kDisplayName = BytesKey(11);
+  static constexpr uint32_t kIdTag = VarintKey(1);
+  static constexpr uint32_t kNameTag = BytesKey(2);
+  static constexpr uint32_t kTimestampNsTag = VarintKey(3);
+  static constexpr uint32_t kEventTag = BytesKey(4);
+  static constexpr uint32_t kDisplayNameTag = BytesKey(11);
 };
 
 struct XEventKeys {
-  static constexpr uint32_t kMetadataId = VarintKey(1);
-  static constexpr uint32_t kOffsetPs = VarintKey(2);
-  static constexpr uint32_t kDurationPs = VarintKey(3);
-  static constexpr uint32_t kStat = BytesKey(4);
-  static constexpr uint32_t kOccurrences = VarintKey(5);
+  static constexpr uint32_t kMetadataIdTag = VarintKey(1);
+  static constexpr uint32_t kOffsetPsTag = VarintKey(2);
+  static constexpr uint32_t kDurationPsTag = VarintKey(3);
+  static constexpr uint32_t kStatTag = BytesKey(4);
+  static constexpr uint32_t kOccurrencesTag = VarintKey(5);
 };
 
 // An entry of a map from int64 to messages.
@@ -68,7 +68,7 @@ XEventMetadata ReadXEventMetadata(std::string_view bytes, WirePosition& position
 // The name of an XStatMetadata.
 std::string_view ReadXStatName(std::string_view bytes, WirePosition& position);
 
-// One named value. Which member holds it is in `kind`.
+// One named value. `kind` selects the member with the value.
 struct XStat {
   enum class Kind : uint8_t { kNone, kDouble, kInt, kText, kBytes, kRef };
   int64_t id = 0;
@@ -86,10 +86,10 @@ constexpr bool IsHloProtoStat(std::string_view name) {
   return name == "Hlo Proto" || name == "hlo_proto";
 }
 
-// By the first bytes of a file: every writer puts the planes first and, in a plane, the name after
-// an optional id. The first plane is longer than any head.
+// Detects an XSpace by the first bytes of a file. Every writer puts the planes first and, in a
+// plane, the name after an optional id. The first plane is longer than any head.
 bool LooksLikeXSpace(std::string_view head);
-// Whether a plane begins so, with a name that profilers give to planes.
+// True if a plane begins so, with a name that profilers give to planes.
 bool LooksLikeXPlane(std::string_view head);
 
 }  // namespace xlatrace::hlo

@@ -29,12 +29,12 @@ void Each(std::string_view message, uint32_t key, WirePosition& position, Visit 
 void AddModulesOfPlane(std::string_view plane, WirePosition& position,
                        std::vector<XSpaceModule>& modules) {
   std::optional<int64_t> hlo_stat;
-  Each(plane, XPlaneKeys::kStatMetadata, position, [&](std::string_view bytes) {
+  Each(plane, XPlaneKeys::kStatMetadataTag, position, [&](std::string_view bytes) {
     const XMapEntry entry = ReadXMapEntry(bytes, position);
     if (IsHloProtoStat(ReadXStatName(entry.value, position))) hlo_stat = entry.key;
   });
   if (!hlo_stat) return;
-  Each(plane, XPlaneKeys::kEventMetadata, position, [&](std::string_view bytes) {
+  Each(plane, XPlaneKeys::kEventMetadataTag, position, [&](std::string_view bytes) {
     const XMapEntry entry = ReadXMapEntry(bytes, position);
     const XEventMetadata event = ReadXEventMetadata(entry.value, position);
     for (const std::string_view raw : event.stats) {
@@ -53,7 +53,7 @@ Result<std::vector<XSpaceModule>> ModulesInXSpace(std::string_view xspace) {
   std::vector<XSpaceModule> modules;
   WirePosition position;
   try {
-    Each(xspace, XSpaceKeys::kPlane, position,
+    Each(xspace, XSpaceKeys::kPlaneTag, position,
          [&](std::string_view plane) { AddModulesOfPlane(plane, position, modules); });
   } catch (const protozero::exception& error) {
     return MakeError(DescribeWireError(error, xspace, position));

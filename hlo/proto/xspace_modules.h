@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The HLO programs inside of a profile of XLA's profiler (XSpace, .xplane.pb): in the plane
-// "/host:metadata" every program that ran is an event's metadata with a stat "Hlo Proto".
+// The HLO programs inside of a profile of XLA's profiler (XSpace, .xplane.pb). In the plane
+// "/host:metadata", each program that ran is an event's metadata with a stat "Hlo Proto".
 //
 // Thread-safety: pure. Source: tsl/profiler/protobuf/xplane.proto; xla/backends/profiler.
 
@@ -20,7 +20,7 @@ struct XSpaceModule {
   std::string_view hlo_proto;  // Serialised HloProto, for ReadProto.
 };
 
-// Views into `xspace`, in the order of the file; none is not an error. Damage names a byte.
+// Views into `xspace`, in the order of the file; may be empty. An error names a byte.
 Result<std::vector<XSpaceModule>> ModulesInXSpace(std::string_view xspace);
 
 }  // namespace xlatrace::hlo

@@ -161,7 +161,7 @@ bool IsListEnd(char c) { return c == ',' || c == '}'; }
 
 bool ScanInts(TextScanner& scanner) { return ScanList(scanner, ScanInt); }
 
-// Of a gather {1,2}, of an in-place collective permute {{1},{2}}.
+// Form for a gather: {1,2}. For an in-place collective permute: {{1},{2}}.
 bool ScanIntsOrLists(TextScanner& scanner) {
   const char* const start = scanner.position();
   const bool lists = scanner.TryChar('{') && scanner.Peek() == '{';
@@ -270,7 +270,7 @@ bool ScanAlias(TextScanner& scanner) {
          scanner.Expect(')', "after an alias");
 }
 
-// { ALIAS, ... }; a comma may stand behind the last one.
+// { ALIAS, ... }; a comma may follow the last one.
 bool ScanAliases(TextScanner& scanner) {
   if (!scanner.Expect('{', "before aliases")) return false;
   while (scanner.Peek() != '}') {

@@ -28,7 +28,7 @@ bool IsFusionKind(std::string_view word) {
 
 bool TakesWord(std::string_view attribute, std::string_view word) {
   if (attribute == "kind") return IsFusionKind(word);
-  // XLA looks some enumerations up in lower case.
+  // XLA compares the words of some enumerations in lower case.
   if (attribute == "algorithm") return IsAlgorithm(Lower(word));
   if (attribute == "direction" || attribute == "comparison_direction") {
     return IsOneOf(word, {"EQ", "NE", "GE", "GT", "LE", "LT"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The words that attributes take whose value is one of a few: direction=LT, kind=kLoop.
+// The words of attributes with a fixed set of values: direction=LT, kind=kLoop.
 //
 // Thread-safety: pure. Sources: the enumerations behind the AttrTy of xla/hlo/parser/hlo_parser.cc
 // (xla_data.proto, comparison_util.cc, hlo_opcode.cc), all eras.
@@ -12,8 +12,8 @@
 
 namespace xlatrace::hlo {
 
-// May `attribute` have `word` as its value? Of enumerations that grow with XLA (fusion kinds,
-// algorithms) anything in their style; true for attributes that are none of these.
+// May `attribute` have `word` as its value? If XLA extends the enumeration (fusion kinds,
+// algorithms), any word of the same style may. True for attributes without such an enumeration.
 bool TakesWord(std::string_view attribute, std::string_view word);
 
 }  // namespace xlatrace::hlo

@@ -74,7 +74,7 @@ void ForItems(string_view list, On on) {
   }
 }
 
-// 0 where it is no number; ids above int64 keep their bits.
+// 0 if it is not a number; ids above int64 keep their bits.
 int64_t FrameId(string_view text) {
   const char* const end = text.data() + text.size();
   int64_t id = 0;
@@ -163,7 +163,7 @@ void ReadAttribute(string_view item, HloLine* out) {
   }
 }
 
-// Length of the name in `name = ...`; 0 when it is not that.
+// Length of the name in `name = ...`; 0 for other text.
 size_t NameSize(string_view line) {
   size_t size = 0;
   while (size < line.size() && IsNameChar(line[size])) ++size;
@@ -208,7 +208,7 @@ std::string RepairedHloLine(string_view line) {
       open == string_view::npos ? "" : Trimmed(line.substr(shape_end, open - shape_end));
   const bool empty = close == string_view::npos && (opcode == "parameter" || opcode == "constant");
   if (open == string_view::npos || empty) {
-    // What it is was cut away; something must define the name.
+    // The opcode was truncated. The text needs a definition of the name.
     return std::string(line.substr(0, name)) + " = token[] after-all()";
   }
   if (close == string_view::npos) {

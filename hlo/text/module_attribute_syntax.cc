@@ -24,7 +24,7 @@ bool ScanOriginalArray(TextScanner& scanner) {
   return scanner.Expect('}', "after an original value");
 }
 
-// log_mode=default, callback_id=1, partitioned=true, and what newer XLA says there.
+// log_mode=default, callback_id=1, partitioned=true, and items of newer XLA.
 bool ScanDebugItem(TextScanner& scanner) {
   scanner.Peek();
   const char* where = scanner.position();

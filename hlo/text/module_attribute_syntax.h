@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The form of values that say what belongs to what: aliases and donors of buffers, the value of the
-// program before optimisation that an instruction stands for ("origin"), and what is to be logged.
+// The form of attribute values that relate objects: aliases and donors of buffers, "origin", and
+// values to log. "origin" is the value before optimisation that an instruction stands for.
 //
 // Thread-safety: pure. Sources: ParseAliasing, ParseBufferDonor, ParseOriginalValueImpl,
 // ParseOriginalValueRecoveryTable in xla/hlo/parser/hlo_parser.cc; debug_attributes (2026-07) as
@@ -14,7 +14,7 @@
 
 namespace xlatrace::hlo {
 
-// {0,1}: where in a tuple. A comma may stand behind the last number.
+// {0,1}: a place in a tuple. A comma may follow the last number.
 bool ScanShapeIndex(TextScanner& scanner);
 
 // { (0, {}), (1, {0}) }

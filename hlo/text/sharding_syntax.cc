@@ -164,7 +164,7 @@ bool ScanTypes(TextScanner& scanner) {
 
 bool ScanNamed(TextScanner& scanner);
 
-// What the words of a sharding said.
+// Properties that the words of a sharding set.
 struct SingleSharding {
   bool whole = false;    // replicated, manual, unknown, unreduced
   bool maximal = false;  // All of it on one device.
@@ -203,7 +203,7 @@ bool ScanItem(TextScanner& scanner, SingleSharding& sharding) {
 // Behind '{'.
 bool ScanSingle(TextScanner& scanner) {
   if (scanner.TryWord("mesh") || scanner.TryWord("maximal_mesh")) return ScanNamed(scanner);
-  if (scanner.TryChar('}')) return true;  // Of a tuple without elements.
+  if (scanner.TryChar('}')) return true;  // A tuple without elements.
   scanner.Peek();
   const char* const start = scanner.position();
   SingleSharding sharding;

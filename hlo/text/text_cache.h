@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Pieces of text that were looked at once: shapes and opcodes repeat on nearly every line, so what
-// the first look found is kept under their exact characters.
+// Cache of parsed pieces of text. Shapes and opcodes repeat on nearly every line, so the result of
+// the first parse is stored under the exact characters.
 
 #ifndef XLATRACE_HLO_TEXT_TEXT_CACHE_H_
 #define XLATRACE_HLO_TEXT_TEXT_CACHE_H_
@@ -16,7 +16,7 @@ namespace xlatrace::hlo {
 
 class TextCache {
  public:
-  // What was kept under `text`; data() == nullptr when it is new.
+  // The result stored for `text`; data() == nullptr if it is new.
   std::string_view Find(std::string_view text) const {
     const uint32_t at = table_.Find(text, [&](uint32_t index) { return entries_[index].text; });
     return at == model::kNoIndex ? std::string_view() : entries_[at].kept;

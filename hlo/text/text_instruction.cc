@@ -27,8 +27,8 @@ bool IsReserved(std::string_view word) {
   return std::find(std::begin(kReserved), std::end(kReserved), word) != std::end(kReserved);
 }
 
-// XLA's parser passes over an operand that is not there ("custom-call(a, , b)"), as over one that
-// is a shape only; which opcodes notice is those that count their operands.
+// XLA's parser skips an absent operand ("custom-call(a, , b)"), and one that is only a shape. Only
+// opcodes that count their operands detect this.
 bool MayMissOperands(std::string_view opcode) {
   const std::string_view base = BaseOpcode(opcode);
   return base == "custom-call" || InfoOf(base).work == OpWork::kCollective;
@@ -138,7 +138,7 @@ bool TextParser::ParseOperands(Scope& scope, Instruction& instruction) {
     return scan_.FailHere(fmt::format("expected '(' after opcode '{}', found {}",
                                       instruction.opcode, scan_.TokenAt(scan_.position())));
   }
-  if (instruction.opcode == "constant") {  // A literal of any form, kept as it is.
+  if (instruction.opcode == "constant") {  // A literal of any form, stored unchanged.
     std::string_view literal;
     if (!ScanLiteral(scan_, instruction.shape, &literal)) return false;
     SetLiteral(module_, instruction, literal);
@@ -249,7 +249,7 @@ bool TextParser::ParseOperandName(Scope& scope, std::string_view shape) {
   while (scan_.TryChar('#')) {
     int64_t element = 0;
     if (!scan_.Int(&element, "a tuple index after '#'")) return false;
-    // Named as printed, less the blanks and zeros that nobody prints.
+    // The name as printed, without the blanks and zeros that XLA never prints.
     std::string_view printed = scan_.Since(name.data());
     if (const std::string usual = fmt::format("{}#{}", (*scope.instructions)[index].name, element);
         printed != usual) {

@@ -22,17 +22,17 @@ std::string_view Trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
-// What the numbers of an element type can be. XLA rounds before it looks whether a number is
-// finite, so that a largest number that is printed as a little more than it is one
+// Range of the numbers of an element type. XLA rounds before it checks whether a number is finite.
+// So a largest number may be printed as a slightly larger one
 // ("-3.40282347e+38").
 struct ElementType {
   enum Kind : uint8_t { kOther, kPred, kSigned, kUnsigned, kFloat, kComplex } kind = kOther;
   int32_t bits = 0;
-  // Of floats: what is below rounds to a finite number, half a last digit above the largest.
+  // Floats: smaller numbers round to a finite one. Half a last digit above the largest number.
   double limit = std::numeric_limits<double>::infinity();
-  bool takes_limit = false;  // A tie rounds down where the largest number's last digit is even.
+  bool takes_limit = false;  // A tie rounds down if the largest number is even.
   bool positive = false;     // An exponent alone: neither zero nor sign.
-  int32_t payload_bits = 0;  // Of a NaN.
+  int32_t payload_bits = 0;  // For a NaN.
 };
 
 struct FloatFormat {
@@ -76,7 +76,7 @@ class LiteralScanner {
   LiteralScanner(TextScanner& scanner, const ArrayShape& shape, bool counted)
       : scan_(scanner), dims_(shape.dims), type_(TypeOf(shape.type)), counted_(counted) {}
 
-  // One number that stands for all elements, the array, or what stands for left out ones.
+  // One number for all elements, the array, or the mark of elided elements.
   bool Whole() {
     const char first = scan_.Peek();
     if (first == '{' && dims_.empty()) {
@@ -218,7 +218,7 @@ class LiteralScanner {
       if (error == std::errc::result_out_of_range) return OutOfRange(start);
       if (error != std::errc() || stop != end) return Bad(start);
       if (type_.kind == ElementType::kPred) return true;
-      if (type_.bits >= 64) return true;  // Of u64, upstream takes the bits.
+      if (type_.bits >= 64) return true;  // For u64, upstream takes the bits.
       if (type_.kind == ElementType::kUnsigned) return value == 0 || OutOfRange(start);
       return value >= -(int64_t{1} << (type_.bits - 1)) || OutOfRange(start);
     }

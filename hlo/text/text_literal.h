@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The form of a printed constant: numbers that fit its element type, nested as deep and as many as
-// its shape says. Values are not kept.
+// The form of a printed constant: numbers that fit its element type, with the nesting and the count
+// of its shape. Values are not kept.
 //
 // Source: ParseLiteral and ParseDenseLiteral in xla/hlo/parser/hlo_parser.cc; shapes inside of
 // literals and sparse ones as 2018 printed them.
@@ -16,11 +16,11 @@
 namespace xlatrace::hlo {
 
 // At '(': reads "(LITERAL)" of a constant of this shape; `*inside` is the literal without blanks
-// around it. A failure of `scanner` when it is none. An empty shape allows anything balanced.
+// around it. A failure of `scanner` for other text. An empty shape allows anything balanced.
 bool ScanLiteral(TextScanner& scanner, std::string_view shape, std::string_view* inside);
 
-// "f32[2] {1, 2}", "(s32[] 1, f32[1] {2})": a literal that says its own shape, as custom calls
-// carry them. How many numbers there are is not compared with the shape.
+// "f32[2] {1, 2}", "(s32[] 1, f32[1] {2})": a literal with its own shape, as custom calls have. The
+// count of numbers is not compared with the shape.
 bool ScanTypedLiteral(TextScanner& scanner);
 
 }  // namespace xlatrace::hlo

@@ -24,18 +24,18 @@ T At(const std::vector<T>& table, int64_t number) {
   return table[static_cast<size_t>(number - 1)];
 }
 
-// "8"; 1 when it is none.
+// "8"; 1 for other text.
 int64_t PositiveNumber(std::string_view text) {
   int64_t number = 1;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number < 1 ? 1 : number;
 }
 
-// About how many indented lines there are, from samples of a large text: instructions are, header,
-// tables and computations are not.
+// Estimates the number of indented lines from samples of a large text. Instructions are indented;
+// header, tables and computations are not.
 size_t CountIndentedLines(std::string_view text) {
-  constexpr size_t kSample = 1 << 14;
-  constexpr size_t kSamples = 8;
+  constexpr size_t kSampleBytes = 1 << 14;
+  constexpr size_t kSampleCount = 8;
   const auto count = [](std::string_view part) {
     size_t lines = 0;
     if (part.empty()) return lines;
@@ -44,13 +44,13 @@ size_t CountIndentedLines(std::string_view text) {
     }
     return lines;
   };
-  if (text.size() <= kSamples * kSample) return count(text);
+  if (text.size() <= kSampleCount * kSampleBytes) return count(text);
   size_t sum = 0;
-  for (size_t i = 0; i < kSamples; ++i) {
-    sum += count(text.substr((text.size() - kSample) / (kSamples - 1) * i, kSample));
+  for (size_t i = 0; i < kSampleCount; ++i) {
+    sum += count(text.substr((text.size() - kSampleBytes) / (kSampleCount - 1) * i, kSampleBytes));
   }
   // A little more, so that the estimate is rarely too small.
-  return (text.size() / kSample + 1) * (sum / kSamples + 1) / 16 * 17;
+  return (text.size() / kSampleBytes + 1) * (sum / kSampleCount + 1) / 16 * 17;
 }
 
 template <typename T>
@@ -64,15 +64,15 @@ using model::kNoIndex;
 
 TextParser::TextParser(std::string_view text, model::HloModule& module)
     : scan_(text), module_(module), scopes_(1), text_(text.data()) {
-  // One instruction per line is what XLA prints; a shorter line than this holds none.
-  constexpr size_t kShortestLine = 24;
-  module_.instructions.reserve(std::min(CountIndentedLines(text), text.size() / kShortestLine) + 1);
+  // XLA prints one instruction per line. A shorter line contains none.
+  constexpr size_t kMinLineBytes = 24;
+  module_.instructions.reserve(std::min(CountIndentedLines(text), text.size() / kMinLineBytes) + 1);
 }
 
 Status TextParser::Parse() {
   if (!ParseModule() || scan_.failed()) return tl::unexpected<Error>(scan_.error());
-  // What the pools grew by doubling. Not the instructions: what is left of their reserve was never
-  // touched.
+  // Frees the surplus of pools that grew by doubling. Not that of the instructions: the rest of
+  // their reserve was never touched.
   Shrink(module_.operand_pool);
   Shrink(module_.dim_pool);
   Shrink(module_.details);
@@ -82,10 +82,11 @@ Status TextParser::Parse() {
 }
 
 bool TextParser::KeepPart() {
-  while (depth_ > 1) PopScope();  // What is inside an instruction that was not finished.
+  while (depth_ > 1) PopScope();  // Scopes inside an unfinished instruction.
   if (depth_ == 1) {
     uint32_t computation = kNoIndex;
-    // An element of a tuple that only the unfinished instruction asked for stays: it is sound.
+    // An element of a tuple stays even if only the unfinished instruction uses it, because it is
+    // sound.
     if (!Close(scopes_[0], &computation)) {
       module_.instructions.resize(scopes_[0].begin);
       AppendWaiting();
@@ -118,10 +119,10 @@ bool TextParser::ParseModule() {
   return true;
 }
 
-// Behind the last brace may stand what is none of the module's: the rest of a longer file, where
-// several processes dumped under one name, the next module of a file of tests, the text around it.
-// The module is whole when it has its entry computation, the last '}' begins a line, and what
-// follows is neither a computation nor an instruction that a brace too many cut off.
+// Text after the last brace may not belong to the module. Examples: the rest of a longer file if
+// several processes dumped under one name, the next module of a file of tests, surrounding text.
+// The module is whole if it has its entry computation and the last '}' begins a line. The text
+// after it must be neither a computation nor an instruction that a surplus brace cut off.
 bool TextParser::SkipTail() {
   if (module_.entry == kNoIndex || StartsComputation()) return false;
   const char* const brace = last_end_ - 1;
@@ -187,8 +188,8 @@ bool TextParser::ParseHeader() {
   return true;
 }
 
-// { {out}: (param, {idx}, may-alias), ... }; before 2020 { {out}: param }. A comma may stand behind
-// the last one.
+// { {out}: (param, {idx}, may-alias), ... }; before 2020 { {out}: param }. A comma may follow the
+// last one.
 bool TextParser::ParseAliasConfig(std::string_view value) {
   const char* const after = value.data() + value.size();
   scan_.set_position(value.data());
@@ -339,7 +340,7 @@ bool TextParser::ParseComputation() {
   return !scan_.failed();
 }
 
-// (NAME: SHAPE, ...) -> SHAPE: only its form is checked, the instructions say the same.
+// (NAME: SHAPE, ...) -> SHAPE: only its form is checked, because the instructions contain the same.
 bool TextParser::ParseProgramShape() {
   std::string_view shape;
   scan_.TryChar('(');

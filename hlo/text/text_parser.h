@@ -5,9 +5,9 @@
 // Three files: text_parser.cc (module, header, tables, computations), text_instruction.cc
 // (instructions and their operands), text_attributes.cc (attributes and metadata).
 //
-// HloModule keeps the instructions of a computation together. Those of a computation of its own go
-// straight into the module; those of one that is written inside its caller wait in their Scope,
-// with operand indices relative to it, until the caller is complete.
+// HloModule keeps the instructions of a computation together. Those of a separate computation go
+// straight into the module. Those of a computation inside its caller wait in their Scope, with
+// operand indices relative to it, until the caller is complete.
 
 #ifndef XLATRACE_HLO_TEXT_TEXT_PARSER_H_
 #define XLATRACE_HLO_TEXT_TEXT_PARSER_H_
@@ -29,18 +29,18 @@
 
 namespace xlatrace::hlo {
 
-// Which parameter numbers a computation has used. They are dense and small in all that is not
-// damaged.
+// The parameter numbers that a computation has used. They are dense and small in undamaged
+// text.
 class ParameterNumbers {
  public:
   void Clear() {
     dense_.clear();
     sparse_.clear();
   }
-  // False when it was there.
+  // False if the number was used already.
   bool Insert(int64_t number) {
-    constexpr int64_t kDense = 1 << 16;
-    if (number >= kDense) return sparse_.insert(number).second;
+    constexpr int64_t kMaxDenseNumber = 1 << 16;
+    if (number >= kMaxDenseNumber) return sparse_.insert(number).second;
     const auto at = static_cast<size_t>(number);
     if (at >= dense_.size()) dense_.resize(at + 1, false);
     const bool is_new = !dense_[at];
@@ -53,7 +53,7 @@ class ParameterNumbers {
   std::unordered_set<int64_t> sparse_;
 };
 
-// One row of a stack table; which of the two it is tells which of them are set.
+// One row of a stack table. The table decides which fields are set.
 struct TableRow {
   int64_t file_name_id = 0;
   int64_t function_name_id = 0;
@@ -67,10 +67,10 @@ class TextParser {
  public:
   TextParser(std::string_view text, model::HloModule& module);
 
-  // Fills everything but what FinishModule computes.
+  // Fills everything except the results of FinishModule.
   Status Parse();
-  // After Parse() failed: keeps what was complete before the failure, a computation up to its last
-  // whole instruction. False when there is nothing.
+  // After Parse() failed: keeps the complete part before the failure, a computation up to its last
+  // whole instruction. False if nothing is complete.
   bool KeepPart();
 
  private:
@@ -78,13 +78,13 @@ class TextParser {
   struct Scope {
     std::string_view name;
     const char* where = nullptr;
-    // Where its instructions go: the module's vector, or `own` of a computation inside another one.
-    // Indices, of operands too, are into that vector; the first one is `begin`.
+    // Target of its instructions: the module's vector, or `own` of a computation inside another
+    // one. Indices, also those of operands, are into that vector; the first one is `begin`.
     std::vector<model::Instruction>* instructions = nullptr;
     std::vector<model::Instruction> own;
     uint32_t begin = 0;
     uint32_t root = model::kNoIndex;
-    bool has_name = true;  // Else it was given one that is like what calls it.
+    bool has_name = true;  // Else its name is derived from its caller's.
     NameTable names;
     ParameterNumbers parameters;
   };
@@ -97,7 +97,7 @@ class TextParser {
   struct Call {
     uint32_t rank;
     uint32_t computation;
-    std::string_view inline_text;  // The body, where it is written in place of a name.
+    std::string_view inline_text;  // The body, if written in place of a name.
   };
 
   // text_parser.cc
@@ -155,7 +155,7 @@ class TextParser {
   std::string_view KeepAttributes(std::string_view raw, size_t first_call);
   bool ParseContractingDims(model::Instruction& instruction);
   bool ParseText(std::string_view* value);    // A string, unescaped.
-  bool ParseConfig(std::string_view* value);  // That, or the raw dictionary.
+  bool ParseConfig(std::string_view* value);  // A string, or the raw dictionary.
 
   TextScanner scan_;
   model::HloModule& module_;
@@ -165,15 +165,15 @@ class TextParser {
   std::deque<Scope> scopes_;  // One per level of nesting, reused; references stay valid.
   size_t depth_ = 0;
   std::vector<Waiting> waiting_;
-  // Stacks shared by nested instructions: each takes what lies above its own mark.
+  // Stacks shared by nested instructions: each uses the part above its own mark.
   std::vector<uint32_t> operands_;
   std::vector<Call> calls_;
   std::vector<std::string_view> attribute_names_;
   uint32_t shape_only_operands_ = 0;
-  std::unordered_set<std::string_view> reported_;  // Words that are not known.
+  std::unordered_set<std::string_view> reported_;  // Unknown words.
   uint32_t fresh_names_ = 0;
   const char* text_;
-  const char* last_end_ = nullptr;  // Behind the '}' of the last computation.
+  const char* last_end_ = nullptr;  // After the '}' of the last computation.
   static constexpr int kMaxInstructionNesting = 500;
   int instruction_depth_ = 0;
   bool single_instruction_ = false;

@@ -115,17 +115,18 @@ class AttributePrinter {
 
   void PrintWindow() {
     const auto numbers = module_.Dims(details_.window);
-    constexpr size_t kFields = 7;
-    const size_t dims = numbers.size() / kFields;
+    constexpr size_t kFieldsPerDimCount = 7;
+    const size_t dims = numbers.size() / kFieldsPerDimCount;
     if (dims == 0) return;
     const auto part = [&](std::string_view key, size_t field, int64_t usual) {
       bool any = key == "size=";
-      for (size_t d = 0; d < dims; ++d) any = any || numbers[d * kFields + field] != usual;
+      for (size_t d = 0; d < dims; ++d)
+        any = any || numbers[d * kFieldsPerDimCount + field] != usual;
       if (!any) return;
       out_.append(out_.back() == '{' ? "" : " ").append(key);
       for (size_t d = 0; d < dims; ++d) {
         if (d > 0) out_ += 'x';
-        out_.append(std::to_string(numbers[d * kFields + field]));
+        out_.append(std::to_string(numbers[d * kFieldsPerDimCount + field]));
       }
     };
     out_.append(Next("window={"));
@@ -133,13 +134,14 @@ class AttributePrinter {
     part("stride=", 1, 1);
     bool padded = false;
     for (size_t d = 0; d < dims; ++d) {
-      padded = padded || numbers[d * kFields + 2] != 0 || numbers[d * kFields + 3] != 0;
+      padded = padded || numbers[d * kFieldsPerDimCount + 2] != 0 ||
+               numbers[d * kFieldsPerDimCount + 3] != 0;
     }
     if (padded) {
       out_.append(" pad=");
       for (size_t d = 0; d < dims; ++d) {
         fmt::format_to(std::back_inserter(out_), "{}{}_{}", d > 0 ? "x" : "",
-                       numbers[d * kFields + 2], numbers[d * kFields + 3]);
+                       numbers[d * kFieldsPerDimCount + 2], numbers[d * kFieldsPerDimCount + 3]);
       }
     }
     part("lhs_dilate=", 5, 1);
@@ -364,7 +366,7 @@ void AppendStackFrames(const std::vector<StackFrame>& frames, std::string& out) 
 
 void AppendHeader(const HloModule& module, std::string& out) {
   out.append("HloModule ");
-  // Readers want a name's first character, or a percent sign in front of any other.
+  // Readers require the first character of a name, or a percent sign before any other.
   if (!module.name.empty() && !IsIdentifierStart(module.name.front())) out += '%';
   for (const char c : module.name) {
     const bool plain = IsIdentifierChar(c) || static_cast<unsigned char>(c) >= 0x80 ||

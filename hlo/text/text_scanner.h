@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The lexical level of HLO text: blanks, comments, identifiers, strings, balanced values. The
-// parser asks for what the grammar allows next, because many tokens of HLO text only make sense in
-// their place ("b01f_01io->b01f", "0_1x1_2", "{mesh = #sdy.mesh<[...]>}").
+// parser requests the tokens that the grammar allows next, because the meaning of many tokens
+// depends on their place ("b01f_01io->b01f", "0_1x1_2", "{mesh = #sdy.mesh<[...]>}").
 //
-// The first failure sticks: every later call fails too, so that parsers test results only where
-// they branch. Source: xla/hlo/parser/hlo_lexer.cc.
+// After the first failure every later call fails too, so parsers need to check results only at
+// branches. Source: xla/hlo/parser/hlo_lexer.cc.
 
 #ifndef XLATRACE_HLO_TEXT_TEXT_SCANNER_H_
 #define XLATRACE_HLO_TEXT_TEXT_SCANNER_H_
@@ -39,7 +39,7 @@ inline constexpr std::array<uint8_t, 256> kTable = Make();
 inline bool Is(char c, uint8_t mask) { return (kTable[static_cast<unsigned char>(c)] & mask) != 0; }
 }  // namespace text_class
 
-// [a-zA-Z_], and what may follow it in an identifier.
+// [a-zA-Z_], and the further characters of an identifier.
 inline bool IsIdentifierStart(char c) { return text_class::Is(c, text_class::kStart); }
 inline bool IsIdentifierChar(char c) { return text_class::Is(c, text_class::kPart); }
 
@@ -50,7 +50,7 @@ class TextScanner {
   explicit TextScanner(std::string_view text)
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
 
-  // Skips blanks and comments, then tells the next character; '\0' at the end and after a failure.
+  // Skips blanks and comments. Returns the next character; '\0' at the end and after a failure.
   char Peek() {
     if (end_ - at_ > 1) {
       if (*at_ == ' ') ++at_;  // Nearly always there is one blank or none.
@@ -65,28 +65,28 @@ class TextScanner {
   }
   bool AtEnd() { return Peek() == '\0' && at_ == end_; }
 
-  // Consume what comes next after blanks, if it is that.
+  // Consumes the next text after blanks if it equals the argument.
   bool TryChar(char c) {
     if (Peek() != c || c == '\0') return false;
     ++at_;
     return true;
   }
-  // A whole identifier; false leaves all as it was.
+  // A whole identifier; after false, nothing was consumed.
   bool TryWord(std::string_view word) { return Peek() == word.front() && TryLongWord(word); }
-  bool TryText(std::string_view text);  // Exactly these characters, "->" say.
+  bool TryText(std::string_view text);  // Exactly these characters, for example "->".
 
-  // Like Try*, but a failure when it is something else.
+  // Like Try*, but other text is a failure.
   bool Expect(char c, std::string_view where) { return TryChar(c) || ExpectedChar(c, where); }
   bool ExpectText(std::string_view text, std::string_view where);
 
-  // [a-zA-Z_][a-zA-Z0-9_.-]*; empty (not a failure) when something else comes.
+  // [a-zA-Z_][a-zA-Z0-9_.-]*; empty (not a failure) for other text.
   std::string_view Identifier() {
     if (!IsIdentifierStart(Peek())) return {};
     const char* const start = at_;
     while (at_ < end_ && IsIdentifierChar(*at_)) ++at_;
     return Since(start);
   }
-  // An identifier or %name, '%' not included; a failure when something else comes.
+  // An identifier or %name, without '%'; other text is a failure.
   std::string_view Name(std::string_view what);
   bool Int(int64_t* value, std::string_view what) {
     // Nearly always a few digits.
@@ -100,10 +100,10 @@ class TextScanner {
     return true;
   }
 
-  // Inside of a "..." or '...' string, escapes as they are; a failure when unterminated.
+  // Content of a "..." or '...' string, with its escapes; an unterminated string is a failure.
   bool String(std::string_view* raw);
-  // From an opening ( [ or { to its partner, both included; quoted strings are respected, other
-  // kinds of brackets are not counted (a dictionary need not be balanced in them).
+  // From an opening ( [ or { to its partner, both included. Quoted strings are respected. Other
+  // kinds of brackets are not counted, because a dictionary need not be balanced in them.
   bool Balanced(std::string_view* raw);
   // Any attribute value, up to the ',' or bracket that ends it.
   bool Value(std::string_view* raw);
@@ -113,13 +113,13 @@ class TextScanner {
   void set_position(const char* at) { at_ = at; }
   std::string_view Since(const char* from) const { return {from, static_cast<size_t>(at_ - from)}; }
 
-  // Records "line:column: message" unless something failed before; always false.
+  // Records "line:column: message", unless an earlier call failed. Always returns false.
   bool Fail(const char* where, std::string message);
   bool FailHere(std::string message) { return Fail(at_, std::move(message)); }
   bool failed() const { return failed_; }
   const char* failed_at() const { return failed_at_; }
   Error error() const;
-  // The token at `where`, cut to a length that fits into a sentence.
+  // The token at `where`, truncated to fit into a sentence.
   std::string TokenAt(const char* where) const;
   // "12:7".
   std::string Location(const char* where) const;

@@ -43,8 +43,8 @@ bool ScanDimensions(TextScanner& scanner, int* rank) {
 
 bool ScanShapeAt(TextScanner& scanner, int depth, bool of_literal = false);
 
-// Items of a layout in the order in which XLA prints and reads them. Items of newer XLA stand
-// anywhere and hold numbers and words.
+// Items of a layout, in the order in which XLA prints and reads them. Items of newer XLA may have
+// any place and contain numbers and words.
 constexpr std::string_view kLayoutItems[] = {"D", "T", "L", "#", "*", "E", "S", "SC", "P", "M"};
 
 bool ScanIntList(TextScanner& scanner, std::string_view what, char end) {
@@ -116,7 +116,7 @@ bool ScanItemGroup(TextScanner& scanner, int depth, std::string_view item) {
 
 // From behind the ':' to the '}'.
 bool ScanLayoutItems(TextScanner& scanner, int depth) {
-  size_t next = 0;  // Of kLayoutItems.
+  size_t next = 0;  // Index into kLayoutItems.
   while (scanner.Peek() != '}') {
     const char* const where = scanner.position();
     std::string_view item = scanner.Identifier();
@@ -142,8 +142,8 @@ bool ScanLayoutItems(TextScanner& scanner, int depth) {
   return true;
 }
 
-// {1,0:T(8,128)(2,1)S(1)}: minor-to-major list, then items. `rank`: of the array; -1 where the list
-// says something else (sparse).
+// {1,0:T(8,128)(2,1)S(1)}: minor-to-major list, then items. `rank`: rank of the array; -1 if the
+// list has another meaning (sparse).
 bool ScanLayout(TextScanner& scanner, int rank, int depth) {
   scanner.Peek();
   const char* const start = scanner.position();
@@ -156,7 +156,7 @@ bool ScanLayout(TextScanner& scanner, int rank, int depth) {
       int64_t dimension = 0;
       if (!scanner.Int(&dimension, "a dimension of a layout")) return false;
       ++listed;
-      // XLA asks this of the elements of tuples only.
+      // XLA checks this for elements of tuples only.
       if (depth == 0 || rank < 0) continue;
       const uint64_t bit = dimension >= 0 && dimension < 64 ? uint64_t{1} << dimension : 0;
       if (dimension < 0 || dimension >= rank || (seen & bit) != 0) {
@@ -278,7 +278,7 @@ bool ScanShapeOfLiteral(TextScanner& scanner, std::string_view* raw) {
 
 size_t ShapeExtent(std::string_view text) {
   size_t at = 0;
-  // To the partner of the bracket at `at`; shapes hold no quotes.
+  // Skips to the partner of the bracket at `at`; shapes contain no quotes.
   const auto skip_bracket = [&](char open, char close) {
     int depth = 0;
     for (; at < text.size(); ++at) {
@@ -306,7 +306,7 @@ bool IsCanonicalShape(std::string_view raw) {
   for (size_t i = 0; i < raw.size(); ++i) {
     const char c = raw[i];
     if (c == '{') {
-      // A scalar has no layout unless it says something; 2018's text prints "{}".
+      // A scalar has no layout unless it has items; text of 2018 prints "{}".
       if (i > 0 && raw[i - 1] != ']') return false;
       if (i + 1 < raw.size() && raw[i + 1] == '}') return false;
       ++braces;
@@ -361,7 +361,7 @@ std::string CanonicalShape(std::string_view raw) {
         continue;
       }
     }
-    if (c == '}' && !out.empty() && out.back() == '{') {  // A layout that says nothing.
+    if (c == '}' && !out.empty() && out.back() == '{') {  // A layout without content.
       out.pop_back();
       --nested;
       continue;

@@ -18,7 +18,7 @@ bool ScanInt(TextScanner& scanner) {
   return scanner.Int(&number, "a number");
 }
 
-// 3x3; `per_dimension` says how one dimension reads. Tells how many there were.
+// 3x3; `per_dimension` reads one dimension. Sets `*count` to the number of dimensions.
 template <typename Dimension>
 bool ScanDimensions(TextScanner& scanner, Dimension per_dimension, int* count) {
   *count = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The form of values that say what an operation does in each dimension: windows, padding, slices,
-// and which dimension of a convolution is what.
+// The form of attribute values with one part per dimension: windows, padding, slices, and the roles
+// of a convolution's dimensions.
 //
 // Thread-safety: pure. Sources: ParseWindow, ParsePaddingConfig, ParseSliceRanges and
 // ParseConvolutionDimensionNumbers in xla/hlo/parser/hlo_parser.cc.
@@ -22,7 +22,7 @@ bool ScanPadding(TextScanner& scanner);
 // {[0:4:2], [1:3]}
 bool ScanSlices(TextScanner& scanner);
 
-// b01f_01io->b01f; each label once, "?" for dimensions that are none of these, or labels of spatial
+// b01f_01io->b01f; each label once, "?" for dimensions without a label. Or labels of spatial
 // dimensions alone: 012_012->012.
 bool ScanDimLabels(TextScanner& scanner);
 

@@ -51,14 +51,14 @@ bool StartsWithName(std::string_view head) {
 }
 
 bool BeginsPlane(uint32_t key, uint64_t /*size*/, std::string_view head) {
-  return key == hlo::XSpaceKeys::kPlane && hlo::LooksLikeXPlane(head);
+  return key == hlo::XSpaceKeys::kPlaneTag && hlo::LooksLikeXPlane(head);
 }
 
 // Lines and entries of the two maps. An event, which has the key of an entry, begins with other
 // fields; nothing inside a line begins as a line does.
 bool BeginsPartOfPlane(uint32_t key, uint64_t size, std::string_view head) {
-  if (key == XPlaneKeys::kLine) return StartsWithName(head);
-  if (key != XPlaneKeys::kEventMetadata && key != XPlaneKeys::kStatMetadata) return false;
+  if (key == XPlaneKeys::kLineTag) return StartsWithName(head);
+  if (key != XPlaneKeys::kEventMetadataTag && key != XPlaneKeys::kStatMetadataTag) return false;
   const size_t shown = head.size();
   if (!TakeKey(head, hlo::VarintKey(1)) || !SkipVarint(head)) return false;
   if (!TakeKey(head, hlo::BytesKey(2)) || head.empty()) return false;
@@ -73,8 +73,8 @@ bool BeginsPartOfPlane(uint32_t key, uint64_t size, std::string_view head) {
 
 // Stats, which have the same key inside an event, have no offset.
 bool BeginsEvent(uint32_t key, uint64_t /*size*/, std::string_view head) {
-  return key == hlo::XLineKeys::kEvent && TakeKey(head, hlo::XEventKeys::kMetadataId) &&
-         SkipVarint(head) && TakeKey(head, hlo::XEventKeys::kOffsetPs);
+  return key == hlo::XLineKeys::kEventTag && TakeKey(head, hlo::XEventKeys::kMetadataIdTag) &&
+         SkipVarint(head) && TakeKey(head, hlo::XEventKeys::kOffsetPsTag);
 }
 
 // Splits a plane into lines, which stay where they are, and the rest, which is copied.
@@ -83,7 +83,7 @@ void CollectPlane(const ByteSource& source, ByteRange bytes, Plane& plane, Space
   while (true) {
     try {
       if (!stream.Next()) return;
-      if (stream.key() == XPlaneKeys::kLine) {
+      if (stream.key() == XPlaneKeys::kLineTag) {
         plane.lines.push_back({&source, stream.Payload()});
       } else {
         stream.AppendTo(plane.rest);
@@ -92,7 +92,7 @@ void CollectPlane(const ByteSource& source, ByteRange bytes, Plane& plane, Space
       NoteDamage(space, stream.field_offset(), error);
       plane.damaged = true;
       const ByteRange remains = stream.Remains();
-      const bool is_line = remains.size > 0 && stream.key() == XPlaneKeys::kLine;
+      const bool is_line = remains.size > 0 && stream.key() == XPlaneKeys::kLineTag;
       // A length that is damaged itself may reach over sound parts.
       stream.Resume(BeginsPartOfPlane);
       if (is_line) {
@@ -110,24 +110,24 @@ void ReadRest(uint64_t offset, Plane& plane, Space& space) {
   hlo::Fields fields({plane.rest.data(), plane.rest.size()}, position);
   const auto read_field = [&] {
     switch (fields.Key()) {
-      case XPlaneKeys::kName:
+      case XPlaneKeys::kNameTag:
         plane.name = fields.Bytes();
         break;
-      case XPlaneKeys::kEventMetadata: {
+      case XPlaneKeys::kEventMetadataTag: {
         const hlo::XMapEntry entry = hlo::ReadXMapEntry(fields.Bytes(), position);
         EventMetadata metadata = hlo::ReadXEventMetadata(entry.value, position);
         event_ids.push_back(entry.key);
         plane.events.push_back(std::move(metadata));
         break;
       }
-      case XPlaneKeys::kStatMetadata: {
+      case XPlaneKeys::kStatMetadataTag: {
         const hlo::XMapEntry entry = hlo::ReadXMapEntry(fields.Bytes(), position);
         const std::string_view name = hlo::ReadXStatName(entry.value, position);
         stat_ids.push_back(entry.key);
         plane.stat_names.push_back(name);
         break;
       }
-      case XPlaneKeys::kStat:
+      case XPlaneKeys::kStatTag:
         plane.stats.push_back(hlo::ReadXStat(fields.Bytes(), position));
         break;
       default:
@@ -206,16 +206,16 @@ Space ReadSpace(const ByteSource& source) {
     try {
       if (!stream.Next()) return space;
       switch (stream.key()) {
-        case hlo::XSpaceKeys::kPlane:
+        case hlo::XSpaceKeys::kPlaneTag:
           AddPlane(source, stream.Payload(), space);
           break;
-        case hlo::XSpaceKeys::kError:
+        case hlo::XSpaceKeys::kErrorTag:
           space.errors.emplace_back(stream.View());
           break;
-        case hlo::XSpaceKeys::kWarning:
+        case hlo::XSpaceKeys::kWarningTag:
           space.warnings.emplace_back(stream.View());
           break;
-        case hlo::XSpaceKeys::kHostname:
+        case hlo::XSpaceKeys::kHostnameTag:
           space.hostnames.emplace_back(stream.View());
           break;
         default:
@@ -224,7 +224,7 @@ Space ReadSpace(const ByteSource& source) {
     } catch (const protozero::exception& error) {
       NoteDamage(space, stream.field_offset(), error);
       const ByteRange remains = stream.Remains();
-      const bool is_plane = remains.size > 0 && stream.key() == hlo::XSpaceKeys::kPlane;
+      const bool is_plane = remains.size > 0 && stream.key() == hlo::XSpaceKeys::kPlaneTag;
       stream.Resume(BeginsPlane);
       if (is_plane) {
         AddPlane(source, {remains.offset, stream.next_offset() - remains.offset}, space);
@@ -251,19 +251,19 @@ LineHeader ReadLineHeader(const Line& line) {
   header.damaged = line.cut;
   while (NextInLine(stream, &header.damaged)) {
     switch (stream.key()) {
-      case hlo::XLineKeys::kId:
+      case hlo::XLineKeys::kIdTag:
         header.id = static_cast<int64_t>(stream.Varint());
         break;
-      case hlo::XLineKeys::kName:
+      case hlo::XLineKeys::kNameTag:
         header.name = stream.View();
         break;
-      case hlo::XLineKeys::kTimestampNs:
+      case hlo::XLineKeys::kTimestampNsTag:
         header.timestamp_ns = static_cast<int64_t>(stream.Varint());
         break;
-      case hlo::XLineKeys::kEvent:
+      case hlo::XLineKeys::kEventTag:
         ++header.event_count;
         break;
-      case hlo::XLineKeys::kDisplayName:
+      case hlo::XLineKeys::kDisplayNameTag:
         header.display_name = stream.View();
         break;
       default:
@@ -283,19 +283,19 @@ void ReadEvent(std::string_view bytes, Event& event) {
   hlo::Fields fields(bytes, position);
   while (fields.Next()) {
     switch (fields.Key()) {
-      case hlo::XEventKeys::kMetadataId:
+      case hlo::XEventKeys::kMetadataIdTag:
         event.metadata_id = fields.Int();
         break;
-      case hlo::XEventKeys::kOffsetPs:
+      case hlo::XEventKeys::kOffsetPsTag:
         event.offset_ps = fields.Int();
         break;
-      case hlo::XEventKeys::kDurationPs:
+      case hlo::XEventKeys::kDurationPsTag:
         event.duration_ps = fields.Int();
         break;
-      case hlo::XEventKeys::kStat:
+      case hlo::XEventKeys::kStatTag:
         event.stats.push_back(fields.Bytes());
         break;
-      case hlo::XEventKeys::kOccurrences:
+      case hlo::XEventKeys::kOccurrencesTag:
         event.aggregated = true;
         fields.Skip();
         break;

@@ -149,7 +149,7 @@ int64_t ForEachEvent(const Line& line, F&& f) {
   int64_t damaged_events = 0;
   bool damaged = false;
   while (NextInLine(stream, &damaged)) {
-    if (stream.key() != hlo::XLineKeys::kEvent) continue;
+    if (stream.key() != hlo::XLineKeys::kEventTag) continue;
     try {
       ReadEvent(stream.View(), event);
       f(event);

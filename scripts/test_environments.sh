@@ -26,6 +26,12 @@ test_environments() {
   else
     say "python: no jax with pytest and nbconvert here; the tests of the pytest plugin and of notebooks skip"
   fi
+  # The validator of JSON Schemas.
+  if python_env schemas jsonschema==4.23.0; then
+    export XLATRACE_TEST_PYTHON_SCHEMAS=$python
+  else
+    say "python: no jsonschema here; the tests that validate JSON outputs skip"
+  fi
   # The official client of the Model Context Protocol.
   if python_env mcp mcp==2.3.0; then
     export XLATRACE_TEST_PYTHON_MCP=$python

@@ -23,6 +23,7 @@ using hlo::Cost;
 using model::HloModule;
 using model::Instruction;
 
+constexpr int kExplainSchemaVersion = 1;
 constexpr size_t kMostOpcodes = 8;
 // Frames of one instruction's stack, the innermost. It keeps output linear in the input's size.
 constexpr size_t kMaxFrames = 64;
@@ -36,7 +37,7 @@ void AddCost(std::string_view key, const Cost& cost, JsonLine& line) {
       .End();
 }
 
-// The two models of a module, made when asked for.
+// The two cost models of a module.
 struct CostModels {
   CostModels(const HloModule& module, bool with_gpu) : plain(module) {
     if (with_gpu) gpu.emplace(module, hlo::CostOptions{.kind = hlo::CostKind::kGpu});
@@ -82,7 +83,8 @@ void AddInstruction(const dumps::ExplainedFile& file, const Instruction& instruc
   const model::Computation& computation = module.computations[instruction.computation];
   const Cost plain = costs.plain.Of(instruction);
   JsonLine line(out);
-  line.Text("file", file.path)
+  line.Int("schema_version", kExplainSchemaVersion)
+      .Text("file", file.path)
       .Text("module", module.name)
       .Text("computation", computation.name)
       .Text("instruction", instruction.name)
@@ -301,7 +303,10 @@ std::string ExplainJson(const dumps::ExplainedFile& file, const ExplainParts& pa
     return out;
   }
   JsonLine line(out);
-  line.Text("file", file.path).Text("what", WhatOf(file)).Bool("ok", file.ok());
+  line.Int("schema_version", kExplainSchemaVersion)
+      .Text("file", file.path)
+      .Text("what", WhatOf(file))
+      .Bool("ok", file.ok());
   if (!file.ok()) {
     line.Text("error", file.error).IntOrNull("line", file.line).IntOrNull("column", file.column);
   } else if (file.module) {
@@ -370,7 +375,7 @@ ExplainRow RowOf(const dumps::ExplainedFile& file) {
   return row;
 }
 
-// Headings say folder and module, so that a line has room for what differs.
+// Headings have folder and module, so that lines are short.
 std::string ExplainTable(const std::vector<ExplainRow>& rows, const Terminal& terminal) {
   constexpr int kLeastWhat = 24;
   constexpr int kCount = 20;

@@ -75,6 +75,10 @@ Result<int> RunGate(GateOptions options) {
   const Terminal terminal = DetectTerminal();
   const bool ascii = options.ascii || !terminal.utf8;
   if (!options.history.empty()) {
+    if (options.format != "text") {
+      return MakeError(fmt::format("gate --history has no format '{}'", options.format),
+                       "use --format text", ErrorCode::kUsage);
+    }
     XLATRACE_ASSIGN(const Baseline baseline, ReadBaseline(options.history));
     if (baseline.skipped_lines > 0) {
       Warn(fmt::format("{} lines of the baseline cannot be read", baseline.skipped_lines));
@@ -139,7 +143,7 @@ Result<int> RunGate(GateOptions options) {
   const bool keep = result.outcome == compare::Outcome::kPass ||
                     result.outcome == compare::Outcome::kNotEstablished || accepted;
   if (!options.baseline.empty() && !options.read_only && keep) {
-    // What is expected from now on begins with the first of them: see Baseline::Current.
+    // The expected times begin with the first accepted run (Baseline::Current).
     if (accepted) now.front().accepted = options.accept;
     for (const compare::RunRecord& record : now) {
       XLATRACE_TRY(AppendToBaseline(options.baseline, record));

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlatrace.errors import XlatraceError
 from xlatrace.marks import is_recording, mark_step, pause, resume
-from xlatrace.places import library, program
+from xlatrace.places import library, program, schemas
 from xlatrace.run import Module, Run, open
 from xlatrace.table import Table
 from xlatrace.version import __version__
@@ -82,5 +82,6 @@ __all__ = [
     "record",
     "resume",
     "same_as",
+    "schemas",
     "watch",
 ]

@@ -207,7 +207,8 @@ def _counts_no_more(file: Path, newest: Sequence[tuple[str, int]], runs: Sequenc
 
 def _print(columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> None:
     if form == "json":
-        print(json.dumps([dict(zip(columns, row)) for row in rows], default=str, indent=1))
+        records = [dict(zip(columns, row)) for row in rows]
+        print(json.dumps({"schema_version": 1, "rows": records}, default=str, indent=1))
     elif form == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(columns)
@@ -228,8 +229,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m xlatrace.fleet", description="Questions over many runs (docs/how-to/lake.md)"
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("queries", help="what can be asked")
-    query = commands.add_parser("query", help="ask a lake")
+    commands.add_parser("queries", help="List the questions")
+    query = commands.add_parser("query", help="Answer a question over a lake")
     query.add_argument("lake", metavar="LAKE")
     query.add_argument("question", metavar="NAME|FILE.sql|SQL")
     query.add_argument("--format", choices=("table", "csv", "json"), default="table")

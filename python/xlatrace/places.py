@@ -42,6 +42,14 @@ def library() -> str:
     return call("lib").strip()
 
 
+def schemas() -> str:
+    """Folder of the JSON Schemas of `--format json` (docs/reference/json.md)."""
+    folder = Path(program()).resolve().parents[1] / "share" / "xlatrace" / "schemas"
+    if not folder.is_dir():
+        raise XlatraceError(f"there are no schemas at '{folder}'", "install xlatrace again")
+    return str(folder)
+
+
 def call(*arguments: str) -> str:
     """Standard output of `xlatrace ARGUMENTS`; its error is raised."""
     done = subprocess.run(

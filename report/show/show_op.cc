@@ -105,10 +105,11 @@ Result<Json> AlikeOps(RunDb& db, const std::string& handle) {
     ns += view.ops[i].ns;
   }
   if (handles.size() < 2) return Json();
+  const Json time = static_cast<int64_t>(view.PerStep(ns));
   return Json{{"handles", std::move(handles)},
               {"instructions", instructions.size()},
-              {view.basis.steady ? "steady_ns_per_step" : "self_ns",
-               static_cast<int64_t>(view.PerStep(ns))}};
+              {"steady_ns_per_step", view.basis.steady ? time : Json()},
+              {"self_ns", view.basis.steady ? Json() : time}};
 }
 
 Json StepsJson(const std::vector<analysis::OccupancyStep>& steps) {

@@ -27,8 +27,9 @@ DOWNLOADS = ("simdjson", "glibc_stubs", "cuda_headers")
 NOT_NEEDED = {"ccache", "git"}
 # Programs of the packages, for systems without dpkg.
 PROGRAMS = ("cmake", "ninja", "c++", "pkg-config")
-# Folders that a build or a checkout adds.
-GENERATED = {".git", "build", "dist", "node_modules", "__pycache__", ".cache"}
+# Folders that a build adds: below the root, and in any folder.
+GENERATED_BELOW_ROOT = {"build", "dist", ".cuda", ".simdjson", ".glibc"}
+GENERATED_ANYWHERE = {"node_modules", "__pycache__"}
 LOG_LINES = 15
 
 
@@ -117,7 +118,8 @@ def source_files():
         done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=True)
         return sorted(name for name in done.stdout.decode().split("\0") if name and (ROOT / name).is_file())
     files = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
-    return sorted(str(path) for path in files if not GENERATED & set(path.parts) and path.name != "PKG-INFO")
+    return sorted(str(path) for path in files if path.parts[0] not in GENERATED_BELOW_ROOT
+                  and not GENERATED_ANYWHERE & set(path.parts) and str(path) != "PKG-INFO")
 
 
 def build_sdist(sdist_directory, config_settings=None):

@@ -152,6 +152,7 @@ class Explain(DumpFolder):
         file = self.dump / "module_0003.jit_step.sm_9.0_gpu_after_optimizations.txt"
         objects = self.lines(file, "--instructions")
         keys = [
+            "schema_version",
             "file",
             "module",
             "computation",

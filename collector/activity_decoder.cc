@@ -72,7 +72,7 @@ void ActivityDecoder::Decode(const ActivityBuffers::Buffer& buffer, const Record
   const bool cut = index.end != CUPTI_ERROR_MAX_LIMIT_REACHED;
   if (!starts.empty()) {
     const RecordView last(buffer.data + starts.back(), buffer.valid_bytes - starts.back());
-    const size_t usual = last.kind() < kKinds ? sizes_[last.kind()] : 0;
+    const size_t usual = last.kind() < kKindCount ? sizes_[last.kind()] : 0;
     // Behind the last record of a cut buffer lies a part of the next one. An OVERHEAD record of
     // unknown size is skipped: it may end with a pointer for us to free.
     const bool usual_fits = cut && usual != 0 && usual <= last.bytes();
@@ -90,7 +90,7 @@ void ActivityDecoder::Decode(const ActivityBuffers::Buffer& buffer, const Record
 
 void ActivityDecoder::One(const RecordView& record, recording::Writer& writer) {
   const uint32_t kind = record.kind();
-  if (kind < kKinds) sizes_[kind] = static_cast<uint32_t>(record.bytes());
+  if (kind < kKindCount) sizes_[kind] = static_cast<uint32_t>(record.bytes());
   size_t needed = 0;
   switch (kind) {
     case kKernelKind:

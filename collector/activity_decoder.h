@@ -70,7 +70,7 @@ class ActivityDecoder {
   };
   std::vector<Interval> TakeOutside();
   // Bytes of a record by kind, as seen; 0 = not seen.
-  static constexpr size_t kKinds = 64;
+  static constexpr size_t kKindCount = 64;
   uint32_t record_bytes(size_t kind) const { return sizes_[kind]; }
 
  private:
@@ -103,7 +103,7 @@ class ActivityDecoder {
     uint64_t start_ns = 0;  // The node's last activity started then.
   };
   std::unordered_map<uint64_t, Source> sources_;  // By node.
-  uint32_t sizes_[kKinds] = {};
+  uint32_t sizes_[kKindCount] = {};
   static constexpr int kReadableBits = 13;
   uintptr_t readable_[size_t{1} << kReadableBits] = {};  // Pages that were looked at.
 };

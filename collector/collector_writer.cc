@@ -288,7 +288,7 @@ void Collector::WriteRows(ActivityDecoder& decoder, uint64_t whole_until_ns, boo
     writer.Flush();
     return;
   }
-  for (size_t kind = 0; kind < ActivityDecoder::kKinds; ++kind) {
+  for (size_t kind = 0; kind < ActivityDecoder::kKindCount; ++kind) {
     if (decoder.record_bytes(kind) == 0) continue;
     const std::string key = "record_size." + std::to_string(kind);
     const std::string value = std::to_string(decoder.record_bytes(kind));

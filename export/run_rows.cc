@@ -39,9 +39,9 @@ void Put(std::vector<Entry>& entries, int64_t id, Entry entry) {
 }  // namespace
 
 Result<int64_t> WholeSecondsBeforeZero(store::RunDb& db) {
-  constexpr int64_t kSecond = 1'000'000'000;
+  constexpr int64_t kSecondNs = 1'000'000'000;
   XLATRACE_ASSIGN(const auto first, store::FirstTime(db));
-  return first && *first < 0 ? (-*first + kSecond - 1) / kSecond * kSecond : int64_t{0};
+  return first && *first < 0 ? (-*first + kSecondNs - 1) / kSecondNs * kSecondNs : int64_t{0};
 }
 
 Result<RunRows> RunRows::Load(store::RunDb& db, Progress progress, Selection selection) {

@@ -6,9 +6,9 @@ namespace {
 
 using Writer = protozero::pbf_writer;
 
-constexpr uint32_t kSequence = 1;
-constexpr uint32_t kStateCleared = 1;  // TracePacket.SequenceFlags
-constexpr uint32_t kNeedsState = 2;
+constexpr uint32_t kSequenceNumber = 1;
+constexpr uint32_t kStateClearedFlag = 1;  // TracePacket.SequenceFlags
+constexpr uint32_t kNeedsStateFlag = 2;
 
 enum PacketField : uint32_t {
   kClockSnapshot = 6,
@@ -42,18 +42,18 @@ enum DescriptorField : uint32_t {
   kChildOrdering = 11,
   kSiblingRank = 12,
 };
-constexpr int32_t kExplicitOrder = 3;
-constexpr uint32_t kSourceLocations = 4;  // Field of InternedData.
-constexpr uint32_t kBootTime = 6;         // Clock ids of builtin_clock.proto.
-constexpr uint32_t kRealTime = 1;
+constexpr int32_t kExplicitOrderCode = 3;
+constexpr uint32_t kSourceLocationsField = 4;  // Field of InternedData.
+constexpr uint32_t kBootTimeClockId = 6;       // Clock ids of builtin_clock.proto.
+constexpr uint32_t kRealTimeClockId = 1;
 
 }  // namespace
 
 void TracePackets::WritePacket(std::string& packet) {
   if (!status_) return;
   Writer writer(packet);
-  writer.add_uint32(kSequenceId, kSequence);
-  writer.add_uint32(kSequenceFlags, first_packet_ ? kStateCleared : kNeedsState);
+  writer.add_uint32(kSequenceId, kSequenceNumber);
+  writer.add_uint32(kSequenceFlags, first_packet_ ? kStateClearedFlag : kNeedsStateFlag);
   if (first_packet_) writer.add_bool(kFirstPacket, true);
   first_packet_ = false;
   std::string head = "\x0A";  // Trace.packet: field 1, with a length.
@@ -68,7 +68,8 @@ void TracePackets::Clock(uint64_t trace_ns, uint64_t unix_ns) {
     Writer packet(packet_);
     packet.add_uint64(kTimestamp, trace_ns);
     Writer snapshot(packet, kClockSnapshot);
-    for (const auto& [clock, time] : {std::pair(kBootTime, trace_ns), {kRealTime, unix_ns}}) {
+    for (const auto& [clock, time] :
+         {std::pair(kBootTimeClockId, trace_ns), {kRealTimeClockId, unix_ns}}) {
       Writer reading(snapshot, 1);
       reading.add_uint32(1, clock);
       reading.add_uint64(2, time);
@@ -88,7 +89,7 @@ uint64_t TracePackets::ProcessTrack(int32_t pid, std::string_view name) {
   {
     Writer descriptor(bytes);
     descriptor.add_uint64(kUuid, ++last_track_);
-    descriptor.add_int32(kChildOrdering, kExplicitOrder);
+    descriptor.add_int32(kChildOrdering, kExplicitOrderCode);
     Writer process(descriptor, kProcess);
     process.add_int32(1, pid);
     process.add_string(6, name.data(), name.size());
@@ -118,7 +119,7 @@ uint64_t TracePackets::Track(uint64_t parent, std::string_view name) {
     descriptor.add_uint64(kUuid, ++last_track_);
     descriptor.add_string(kName, name.data(), name.size());
     descriptor.add_uint64(kParentUuid, parent);
-    descriptor.add_int32(kChildOrdering, kExplicitOrder);
+    descriptor.add_int32(kChildOrdering, kExplicitOrderCode);
     descriptor.add_int32(kSiblingRank, children_[parent]++);
   }
   WriteDescriptor(bytes);
@@ -192,7 +193,7 @@ std::string TracePackets::SourceLocation(std::string_view file, int64_t line) {
     {
       Writer packet(packet_);
       Writer data(packet, kInternedData);
-      Writer entry(data, kSourceLocations);
+      Writer entry(data, kSourceLocationsField);
       entry.add_uint64(1, at->second);
       entry.add_string(2, file.data(), file.size());
       if (line > 0 && line <= INT32_MAX) entry.add_uint32(4, static_cast<uint32_t>(line));

@@ -8,24 +8,24 @@ namespace {
 
 // First byte of an activity: its kind, and flags for fields equal to those of the previous row.
 constexpr uint64_t kKindMask = 0x07;
-constexpr uint64_t kSameLane = 0x08;
-constexpr uint64_t kSameCorrelation = 0x10;
-constexpr uint64_t kHasNode = 0x20;        // A graph and a node follow...
-constexpr uint64_t kGraphFromNode = 0x40;  // ...or only a node, whose upper half is the graph.
+constexpr uint64_t kSameLaneFlag = 0x08;
+constexpr uint64_t kSameCorrelationFlag = 0x10;
+constexpr uint64_t kHasNodeFlag = 0x20;        // A graph and a node follow...
+constexpr uint64_t kGraphFromNodeFlag = 0x40;  // ...or only a node, whose upper half is the graph.
 
 // First byte of an API call.
-constexpr uint64_t kRuntime = 0x01;
-constexpr uint64_t kSameThread = 0x02;
-constexpr uint64_t kSameFunction = 0x04;
-constexpr uint64_t kSameRun = 0x08;
-constexpr uint64_t kHasThunk = 0x10;
-constexpr uint64_t kFailed = 0x20;
-constexpr uint64_t kStartsNothing = 0x40;
+constexpr uint64_t kRuntimeFlag = 0x01;
+constexpr uint64_t kSameThreadFlag = 0x02;
+constexpr uint64_t kSameFunctionFlag = 0x04;
+constexpr uint64_t kSameRunFlag = 0x08;
+constexpr uint64_t kHasThunkFlag = 0x10;
+constexpr uint64_t kFailedFlag = 0x20;
+constexpr uint64_t kStartsNothingFlag = 0x40;
 
-constexpr uint64_t kRangeSameThread = 0x01;
-constexpr uint64_t kRangeSameDomain = 0x02;
-constexpr uint64_t kRangeHasRun = 0x04;
-constexpr uint64_t kRangeOpen = 0x08;
+constexpr uint64_t kRangeSameThreadFlag = 0x01;
+constexpr uint64_t kRangeSameDomainFlag = 0x02;
+constexpr uint64_t kRangeHasRunFlag = 0x04;
+constexpr uint64_t kRangeOpenFlag = 0x08;
 
 bool Get32(Decoder& in, uint32_t* value) {
   const uint64_t number = in.Number();
@@ -244,9 +244,9 @@ void Put(Encoder& out, const ActivityRow& row, BlockContext& before) {
   ActivityRow& last = before.activity;
   const bool has_node = row.graph_node != 0 || row.graph != 0;
   const bool graph_from_node = has_node && row.graph == row.graph_node >> 32;
-  out.Number(static_cast<uint64_t>(row.kind) | (row.lane == last.lane ? kSameLane : 0) |
-             (row.correlation == last.correlation ? kSameCorrelation : 0) |
-             (has_node ? kHasNode : 0) | (graph_from_node ? kGraphFromNode : 0));
+  out.Number(static_cast<uint64_t>(row.kind) | (row.lane == last.lane ? kSameLaneFlag : 0) |
+             (row.correlation == last.correlation ? kSameCorrelationFlag : 0) |
+             (has_node ? kHasNodeFlag : 0) | (graph_from_node ? kGraphFromNodeFlag : 0));
   if (row.lane != last.lane) out.Number(row.lane);
   out.Number(row.config);
   out.Delta(row.start_ns, last.start_ns);
@@ -269,19 +269,19 @@ bool Get(Decoder& in, ActivityRow* row, BlockContext& before) {
   if (tag > 0x7F || (tag & kKindMask) > static_cast<uint64_t>(RowKind::kGraph)) return false;
   row->kind = static_cast<RowKind>(tag & kKindMask);
   row->lane = last.lane;
-  if ((tag & kSameLane) == 0 && !Get32(in, &row->lane)) return false;
+  if ((tag & kSameLaneFlag) == 0 && !Get32(in, &row->lane)) return false;
   if (!Get32(in, &row->config)) return false;
   row->start_ns = in.Delta(last.start_ns);
   row->end_ns = in.Delta(row->start_ns);
   row->correlation = last.correlation;
-  if ((tag & kSameCorrelation) == 0) {
+  if ((tag & kSameCorrelationFlag) == 0) {
     row->correlation = static_cast<uint32_t>(in.Delta(last.correlation));
   }
   uint64_t node = last.graph_node;
-  if ((tag & kHasNode) != 0) {
+  if ((tag & kHasNodeFlag) != 0) {
     node = row->graph_node = in.Delta(last.graph_node);
     row->graph = static_cast<uint32_t>(row->graph_node >> 32);
-    if ((tag & kGraphFromNode) == 0 && !Get32(in, &row->graph)) return false;
+    if ((tag & kGraphFromNodeFlag) == 0 && !Get32(in, &row->graph)) return false;
   }
   if (row->kind != RowKind::kKernel && row->kind != RowKind::kGraph) row->bytes = in.Number();
   last = *row;
@@ -291,11 +291,12 @@ bool Get(Decoder& in, ActivityRow* row, BlockContext& before) {
 
 void Put(Encoder& out, const ApiCallRow& row, BlockContext& before) {
   ApiCallRow& last = before.api;
-  out.Number((row.domain == ApiDomain::kRuntime ? kRuntime : 0) |
-             (row.thread == last.thread ? kSameThread : 0) |
-             (row.function == last.function ? kSameFunction : 0) |
-             (row.module_run == last.module_run ? kSameRun : 0) | (row.thunk != 0 ? kHasThunk : 0) |
-             (row.result != 0 ? kFailed : 0) | (row.starts_nothing ? kStartsNothing : 0));
+  out.Number((row.domain == ApiDomain::kRuntime ? kRuntimeFlag : 0) |
+             (row.thread == last.thread ? kSameThreadFlag : 0) |
+             (row.function == last.function ? kSameFunctionFlag : 0) |
+             (row.module_run == last.module_run ? kSameRunFlag : 0) |
+             (row.thunk != 0 ? kHasThunkFlag : 0) | (row.result != 0 ? kFailedFlag : 0) |
+             (row.starts_nothing ? kStartsNothingFlag : 0));
   if (row.thread != last.thread) out.Number(row.thread);
   if (row.function != last.function) out.Number(row.function);
   out.Delta(row.correlation, last.correlation);
@@ -314,20 +315,20 @@ bool Get(Decoder& in, ApiCallRow* row, BlockContext& before) {
   *row = {};
   const uint64_t tag = in.Number();
   if (tag > 0x7F) return false;
-  row->starts_nothing = (tag & kStartsNothing) != 0;
-  row->domain = (tag & kRuntime) != 0 ? ApiDomain::kRuntime : ApiDomain::kDriver;
+  row->starts_nothing = (tag & kStartsNothingFlag) != 0;
+  row->domain = (tag & kRuntimeFlag) != 0 ? ApiDomain::kRuntime : ApiDomain::kDriver;
   row->thread = last.thread;
-  if ((tag & kSameThread) == 0 && !Get32(in, &row->thread)) return false;
+  if ((tag & kSameThreadFlag) == 0 && !Get32(in, &row->thread)) return false;
   row->function = last.function;
-  if ((tag & kSameFunction) == 0 && !Get32(in, &row->function)) return false;
+  if ((tag & kSameFunctionFlag) == 0 && !Get32(in, &row->function)) return false;
   row->correlation = static_cast<uint32_t>(in.Delta(last.correlation));
   row->start_ns = in.Delta(last.start_ns);
   row->end_ns = in.Delta(row->start_ns);
-  if ((tag & kHasThunk) != 0) row->thunk = static_cast<uint32_t>(in.Delta(last.thunk));
+  if ((tag & kHasThunkFlag) != 0) row->thunk = static_cast<uint32_t>(in.Delta(last.thunk));
   row->module_run = last.module_run;
-  if ((tag & kSameRun) == 0) row->module_run = in.Delta(last.module_run);
-  if ((tag & kFailed) != 0) row->result = static_cast<int32_t>(in.Signed());
-  const uint32_t thunk = (tag & kHasThunk) != 0 ? row->thunk : last.thunk;
+  if ((tag & kSameRunFlag) == 0) row->module_run = in.Delta(last.module_run);
+  if ((tag & kFailedFlag) != 0) row->result = static_cast<int32_t>(in.Signed());
+  const uint32_t thunk = (tag & kHasThunkFlag) != 0 ? row->thunk : last.thunk;
   last = *row;
   last.thunk = thunk;
   return in.ok();
@@ -335,9 +336,9 @@ bool Get(Decoder& in, ApiCallRow* row, BlockContext& before) {
 
 void Put(Encoder& out, const RangeRow& row, BlockContext& before) {
   RangeRow& last = before.range;
-  out.Number((row.thread == last.thread ? kRangeSameThread : 0) |
-             (row.domain == last.domain ? kRangeSameDomain : 0) |
-             (row.module_run != 0 ? kRangeHasRun : 0) | (row.end_ns == 0 ? kRangeOpen : 0));
+  out.Number((row.thread == last.thread ? kRangeSameThreadFlag : 0) |
+             (row.domain == last.domain ? kRangeSameDomainFlag : 0) |
+             (row.module_run != 0 ? kRangeHasRunFlag : 0) | (row.end_ns == 0 ? kRangeOpenFlag : 0));
   if (row.thread != last.thread) out.Number(row.thread);
   if (row.domain != last.domain) out.Number(row.domain);
   out.Delta(row.text, last.text);
@@ -356,15 +357,15 @@ bool Get(Decoder& in, RangeRow* row, BlockContext& before) {
   const uint64_t tag = in.Number();
   if (tag > 0x0F) return false;
   row->thread = last.thread;
-  if ((tag & kRangeSameThread) == 0 && !Get32(in, &row->thread)) return false;
+  if ((tag & kRangeSameThreadFlag) == 0 && !Get32(in, &row->thread)) return false;
   row->domain = last.domain;
-  if ((tag & kRangeSameDomain) == 0 && !Get32(in, &row->domain)) return false;
+  if ((tag & kRangeSameDomainFlag) == 0 && !Get32(in, &row->domain)) return false;
   row->text = static_cast<uint32_t>(in.Delta(last.text));
   row->start_ns = in.Delta(last.start_ns);
-  if ((tag & kRangeOpen) == 0) row->end_ns = in.Delta(row->start_ns);
+  if ((tag & kRangeOpenFlag) == 0) row->end_ns = in.Delta(row->start_ns);
   if (!Get32(in, &row->depth)) return false;
-  if ((tag & kRangeHasRun) != 0) row->module_run = in.Delta(last.module_run);
-  const uint64_t run = (tag & kRangeHasRun) != 0 ? row->module_run : last.module_run;
+  if ((tag & kRangeHasRunFlag) != 0) row->module_run = in.Delta(last.module_run);
+  const uint64_t run = (tag & kRangeHasRunFlag) != 0 ? row->module_run : last.module_run;
   last = *row;
   last.module_run = run;
   return in.ok();

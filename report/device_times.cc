@@ -26,7 +26,7 @@ using store::RunDb;
 using store::Statement;
 using store::Table;
 
-constexpr int64_t kWholePpm = 1'000'000;
+constexpr int64_t kWholeSharePpmScale = 1'000'000;
 
 struct InstructionKey {
   int64_t module_id = 0;
@@ -339,7 +339,7 @@ Status LoadScopes(RunDb& db, RunView& view) {
     kind.calls += op.calls;
     if (shares[i].empty()) {
       // An op that the framework ran itself is one piece of the model.
-      shares[i].push_back({kWholePpm, op.phase, op.layer_group, op.stack_id});
+      shares[i].push_back({kWholeSharePpmScale, op.phase, op.layer_group, op.stack_id});
     }
     std::vector<int64_t> weights, parts(shares[i].size());
     for (const Share& share : shares[i]) weights.push_back(share.ppm);
@@ -353,8 +353,8 @@ Status LoadScopes(RunDb& db, RunView& view) {
       ScopeFigure& layer = layers[share.layer_group];
       layer.ns += parts[k];
       layer.phases[static_cast<size_t>(share.phase)] += parts[k];
-      if (share.ppm < kWholePpm) layer.estimated_ns += parts[k];
-      sources.Add(share.stack_id, share.phase, parts[k], share.ppm < kWholePpm);
+      if (share.ppm < kWholeSharePpmScale) layer.estimated_ns += parts[k];
+      sources.Add(share.stack_id, share.phase, parts[k], share.ppm < kWholeSharePpmScale);
     }
   }
   for (auto& [name, figure] : layers) {

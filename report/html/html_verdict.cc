@@ -27,7 +27,7 @@ namespace {
 
 using model::StepPart;
 
-constexpr size_t kLargestOpCount = 5;
+constexpr size_t kShownOpCount = 5;
 constexpr size_t kStepBarCount = 12;
 constexpr double kLabelShare = 0.045;  // Narrower parts of the bar carry no label.
 
@@ -228,7 +228,7 @@ class VerdictSection {
         fmt::format("<div class=\"acthead\"><h2>Largest instructions</h2><span>{}</span>"
                     "<span>known</span></div><ol>",
                     figures_.Unit()));
-    for (size_t i = 0; i < std::min(kLargestOpCount, ops.size()); ++i) {
+    for (size_t i = 0; i < std::min(kShownOpCount, ops.size()); ++i) {
       const FoldedOp& fold = ops[i];
       const OpFigure& op = *fold.op;
       html_.Raw("<li class=\"act\"><span class=\"n\">")

@@ -61,7 +61,7 @@ class RecordingImporter {
     ActivityPass activities(*this);
     XLATRACE_TRY(recording::ReadRecording(path_, activities, outcome_.bytes_read));
     for (const auto& [device, interval] : edges_.devices()) windows_.Extend(interval);
-    windows_summary_ = windows_.Finish(
+    found_ = windows_.Finish(
         outcome_, live_, names_.process_id(), [this](uint64_t ns) { return TimeOf(ns); }, sink_);
     AddLossesOfEnds();
     AddRunInfo();
@@ -78,9 +78,8 @@ class RecordingImporter {
         .complete = outcome_.complete,
         .damaged = outcome_.damaged_blocks + outcome_.missing_blocks > 0,
         .activities = activities_,
-        .ending = windows_summary_.ending,
-        .missing_at_least =
-            windows_summary_.calls_without_activity + windows_summary_.graph_nodes_missing,
+        .ending = found_.ending,
+        .missing_at_least = found_.calls_without_activity + found_.graph_nodes_missing,
         .own_cost_ns = cost("cost_writer_ns") + cost("cost_flusher_ns") + cost("cost_callbacks_ns"),
         .command = std::string(process_.Fact("command")),
         .process_id = names_.process_id(),
@@ -471,23 +470,20 @@ class RecordingImporter {
     if (live_) {
       counters_.Add("process_still_running", Severity::kNotice, 1,
                     "this is a part of the run; the same command again gives more");
-    } else if (windows_summary_.ending.unrecorded_from_ns && outcome_.damaged_blocks == 0) {
+    } else if (found_.ending.unrecorded_from_ns && outcome_.damaged_blocks == 0) {
       counters_.Add("process_killed", Severity::kNotice, 1,
                     "the process ended without closing its recording; the view process says from "
                     "when on its work may be missing, and how much of it");
     }
     // Losses for which CUPTI reports a dropped record are already counted.
-    const int64_t missing = std::max<int64_t>(windows_summary_.calls_without_activity +
-                                                  windows_summary_.graph_nodes_missing -
-                                                  windows_summary_.counted_elsewhere,
-                                              0);
+    const int64_t missing = std::max<int64_t>(
+        found_.calls_without_activity + found_.graph_nodes_missing - found_.counted_elsewhere, 0);
     if (missing > 0) {
       counters_.Add("launch_without_activity", Severity::kDataLoss, missing,
                     "device work that was started, but no record of it");
     }
-    if (windows_summary_.graph_nodes_doubtful > 0) {
-      counters_.Add("graph_nodes_perhaps_missing", Severity::kDataLoss,
-                    windows_summary_.graph_nodes_doubtful,
+    if (found_.graph_nodes_doubtful > 0) {
+      counters_.Add("graph_nodes_perhaps_missing", Severity::kDataLoss, found_.graph_nodes_doubtful,
                     "nodes of CUDA graphs that other launches of the same graph ran: their records "
                     "are missing, unless the program had disabled them");
     }
@@ -593,7 +589,7 @@ class RecordingImporter {
   int64_t ends_taken_ = 0;
   std::vector<model::Loss> ends_taken_at_;  // In the sink's time.
   int64_t activities_before_steps_ = 0;
-  RecordedWindows::Summary windows_summary_;
+  RecordedWindows::Summary found_;
   int64_t activities_without_call_ = 0;
   int64_t nodes_unknown_ = 0;
 };

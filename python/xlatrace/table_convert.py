@@ -68,6 +68,21 @@ def to_arrow_stream(columns: Columns, schema: Schema) -> Any:
     )
 
 
+def mask_of(rows: Any, columns: Columns, schema: Schema) -> List[Any]:
+    """Truth values per row: a sequence of them, or an expression that its own library evaluates."""
+    library = type(rows).__module__.partition(".")[0]
+    if library == "polars" and type(rows).__name__ == "Expr":
+        # A missing value is no match, as in the filter of Polars.
+        return [value is True for value in to_polars(columns, schema).select(rows).to_series().to_list()]
+    if library == "pyarrow" and type(rows).__name__ == "Expression":
+        arrow = _import("pyarrow")
+        table = to_arrow(columns, schema)
+        table = table.append_column("", arrow.array(range(table.num_rows)))
+        found = set(table.filter(rows).column(table.num_columns - 1).to_pylist())
+        return [row in found for row in range(table.num_rows)]
+    return list(rows)
+
+
 def _values(values: List[Any], kind: str) -> List[Any]:
     """Values of the types of Python that the libraries convert without a guess."""
     if kind == FLOAT64:

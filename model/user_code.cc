@@ -11,18 +11,18 @@ namespace {
 
 // Packages through which a program's own calls pass: frameworks, and launchers of scripts. Names
 // are those of folders directly below a package folder.
-constexpr std::array<std::string_view, 46> kMachinery = {
+constexpr std::array<std::string_view, 47> kMachinery = {
     "jax",      "jaxlib",    "flax",       "haiku",     "equinox",   "optax",     "chex",
     "jraph",    "distrax",   "rlax",       "penzai",    "orbax",     "clu",       "grain",
     "keras",    "tf_keras",  "tensorflow", "torch",     "torch_xla", "numpy",     "scipy",
     "absl",     "fire",      "click",      "typer",     "hydra",     "gin",       "jaxtyping",
     "beartype", "typeguard", "ml_dtypes",  "decorator", "IPython",   "ipykernel", "pytest",
     "_pytest",  "pluggy",    "joblib",     "lightning", "ray",       "dask",      "wandb",
-    "tornado",  "traitlets", "nbclient",   "debugpy"};
+    "tornado",  "traitlets", "nbclient",   "debugpy",   "xlatrace"};
 
 // Files and folders that only this framework has, below its own folder (the first component).
 // Folders end with a slash.
-constexpr std::array<std::string_view, 38> kFrameworkParts = {"jax/_src/",
+constexpr std::array<std::string_view, 41> kFrameworkParts = {"jax/_src/",
                                                               "jax/experimental/pallas/ops/",
                                                               "jax/experimental/shard_map.py",
                                                               "flax/linen/module.py",
@@ -59,7 +59,10 @@ constexpr std::array<std::string_view, 38> kFrameworkParts = {"jax/_src/",
                                                               "keras/src/backend/tensorflow/",
                                                               "tensorflow/python/framework/",
                                                               "torch/nn/modules/",
-                                                              "torch_xla/core/"};
+                                                              "torch_xla/core/",
+                                                              "xlatrace/notebook.py",
+                                                              "xlatrace/programs.py",
+                                                              "xlatrace/program_limits.py"};
 
 bool IsSeparator(char c) { return c == '/' || c == '\\'; }
 

@@ -13,9 +13,13 @@ from urllib.parse import quote
 
 from xlatrace import column_types, places
 from xlatrace.errors import XlatraceError
-from xlatrace.table import Table, Value
+from xlatrace.table import Table
+from xlatrace.table_column import Value
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+# Of a module in a notebook.
+_HTML_LINES = 40
+_HTML_LINE_WIDTH = 200
 _OLDEST_SQLITE = (3, 25, 0)  # Views use window functions.
 
 
@@ -237,11 +241,17 @@ class Module:
         return f"<xlatrace module {self.name} ({self.handle})>"
 
     def _repr_html_(self) -> str:
-        """The first lines of the HLO, for notebooks."""
+        """The first lines of the entry computation, for notebooks."""
         lines = self.text().splitlines()
-        more = f"\n... {len(lines) - 40:,} more lines" if len(lines) > 40 else ""
-        shown = "\n".join(line[:200] for line in lines[:40])
-        return f"<pre>{html.escape(shown + more)}</pre>"
+        # Tables of files and stack frames, and fused computations, come before the entry.
+        entry = next((number for number, line in enumerate(lines) if line.startswith("ENTRY ")), 0)
+        shown = lines[entry : entry + _HTML_LINES]
+        if entry > 0:
+            shown = [lines[0], "", *shown]
+        text = "\n".join(line[:_HTML_LINE_WIDTH] for line in shown)
+        note = f"<p>Part of {len(lines):,} lines. All: <code>print(module.text())</code></p>"
+        style = "font-family: monospace; white-space: pre; overflow-x: auto"
+        return f'<pre style="{style}">{html.escape(text)}</pre>' + (note if len(lines) > len(shown) else "")
 
 
 def _text(value: Value) -> Optional[str]:

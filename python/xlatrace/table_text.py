@@ -25,7 +25,7 @@ def table_text(columns: Columns, count: int) -> str:
         if blocks and width + wide > _TEXT_WIDTH:
             break
         width += wide + 2
-        numbers = all(value is None or isinstance(value, (int, float)) for value in values[:1])
+        numbers = _are_numbers(values)
         blocks.append([cell.rjust(wide) if numbers else cell.ljust(wide) for cell in cells])
     lines = ["  ".join(cells).rstrip() for cells in zip(*blocks)]
     lines.insert(0, f"<xlatrace table: {_count(count, 'row')}, {_count(len(columns), 'column')}>")
@@ -47,15 +47,25 @@ def column_text(name: str, kind: str, values: Sequence[Any]) -> str:
 
 def table_html(columns: Columns, count: int) -> str:
     """The first rows as a table of HTML."""
-    head = "".join(f"<th>{html.escape(_text(name))}</th>" for name in columns)
+    # Notebooks align cells to the right. Texts are easier to read from the left.
+    starts = {
+        name: "" if _are_numbers(values) else ' style="text-align: left"' for name, values in columns.items()
+    }
+    head = "".join(f"<th{starts[name]}>{html.escape(_text(name))}</th>" for name in columns)
     body = []
     for row in islice(zip(*columns.values()), _HTML_ROWS):
         cells = "".join(
-            f"<td>{'' if value is None else html.escape(_text(value))}</td>" for value in row
+            f"<td{start}>{'' if value is None else html.escape(_text(value))}</td>"
+            for start, value in zip(starts.values(), row)
         )
         body.append(f"<tr>{cells}</tr>")
     more = f"<p>{count:,} rows, {_HTML_ROWS} shown</p>" if count > _HTML_ROWS else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{more}"
+
+
+def _are_numbers(values: Sequence[Any]) -> bool:
+    """Whether the shown values are numbers; a column without values counts as one."""
+    return all(value is None or isinstance(value, (int, float)) for value in values[:_HTML_ROWS])
 
 
 def _text(value: Any) -> str:

@@ -52,6 +52,13 @@ TEST(UserCode, FrameworkInstalledElsewhereIsKnownByItsOwnFiles) {
   EXPECT_EQ(code.KindOf("/opt/flax2/flax/linen/dtypes.py"), kUser);
 }
 
+TEST(UserCode, OwnPackageBesideTheProgramIsNotTheUsers) {
+  UserCode code;
+  code.Learn("/opt/xlatrace/share/xlatrace/python/xlatrace/notebook.py");
+  EXPECT_EQ(code.KindOf("/opt/xlatrace/share/xlatrace/python/xlatrace/notebook.py"), kMachinery);
+  EXPECT_EQ(code.KindOf("/home/me/xlatrace/train.py"), kUser);
+}
+
 TEST(UserCode, DeclaredPackagesAreTheUsers) {
   const UserCode code("/opt/env/lib/python3.11/site-packages/mylib/:otherlib");
   EXPECT_EQ(code.KindOf("/opt/env/lib/python3.11/site-packages/mylib/model.py"), kUser);

@@ -24,6 +24,8 @@ import models  # noqa: E402
 from test_python_api import package_folder  # noqa: E402
 
 PYTHON = os.environ.get("XLATRACE_TEST_PYTHON_PEOPLE")
+# Code generation takes most of the time. It has no effect on the HLO that the plugin compares.
+FLAGS = "--xla_force_host_platform_device_count=2 --xla_backend_optimization_level=0"
 
 
 class PluginCase(support.TestCase):
@@ -36,17 +38,19 @@ class PluginCase(support.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.install)
         cls.package = install(cls.install)
 
-    def pytest(self, *arguments, **environment):
+    def pytest(self, *arguments, folder=None, python=PYTHON, **environment):
         """(outcome per test, text of the failures)"""
+        folder = folder or self.folder
         report = self.folder / "report.xml"
+        report.unlink(missing_ok=True)
         done = support.run_command(
-            [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junit-xml={report}", *arguments],
-            cwd=self.folder,
+            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junit-xml={report}", *arguments],
+            cwd=folder,
             env=support.environment(
-                PYTHONPATH=f"{self.package}:{self.folder}",
+                PYTHONPATH=f"{self.package}:{folder}",
                 XLATRACE_BIN=support.PROGRAM,
                 JAX_PLATFORMS="cpu",
-                **{"XLA_FLAGS": "--xla_force_host_platform_device_count=2", **environment},
+                **{"XLA_FLAGS": FLAGS, **environment},
             ),
         )
         self.output = done.stdout + done.stderr

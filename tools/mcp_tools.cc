@@ -15,6 +15,9 @@ constexpr std::string_view kRun = "Handle (r1) or path of a run.db";
 constexpr std::string_view kWidth = "--width=100";
 constexpr std::string_view kAscii = "--ascii";
 
+// Rows of 100 columns that fit one answer.
+constexpr int kRowsOfOnePage = 15;
+
 void AddOption(const McpArguments& arguments, std::string_view name, CommandWords* command) {
   std::string option(name);
   for (char& c : option) c = c == '_' ? '-' : c;
@@ -66,8 +69,12 @@ McpAnswer AnswerOpen(McpContext& context, const McpArguments& arguments) {
 McpAnswer AnswerSummary(McpContext& context, const McpArguments& arguments) {
   CommandWords command = {"summary", std::string(kWidth), std::string(kAscii)};
   for (const std::string_view name : {"by", "phase", "scope"}) AddOption(arguments, name, &command);
+  // With `by` the answer is that table. The summary around it would fill the first page.
+  if (arguments.Has("by")) command.emplace_back("--table");
   if (arguments.Has("top")) {
     command.push_back(fmt::format("--top={}", arguments.Integer("top")));
+  } else if (arguments.Has("by")) {
+    command.push_back(fmt::format("--top={}", kRowsOfOnePage));
   }
   return OnRun(context, arguments, std::move(command), "summary");
 }
@@ -181,11 +188,14 @@ const std::vector<McpTool>& McpTools() {
        "ops.",
        {{"run", kText, true, kRun},
         {"by", kText, false,
-         "Table by op, phase, layer, scope, source, kernel, op_kind, origin, module, step, device, "
-         "rank"},
+         "Only this table: op, phase, layer, scope, source, stack, kernel, op_kind, origin, "
+         "module, "
+         "step, device, rank (device time); compile (compilations, causes, imports), host (code "
+         "that "
+         "devices waited for), memory (owners at the peak), tree"},
         {"phase", kText, false, "Only this phase: forward, backward, ..."},
         {"scope", kText, false, "Only layers or source files that match, such as layer_*"},
-        {"top", kInteger, false, "Rows of the table"}},
+        {"top", kInteger, false, "Rows of the table; with by: 15 unless given"}},
        AnswerSummary},
       {"tree",
        "All recorded time as a tree: startup, steps, computation, communication, idle and its "

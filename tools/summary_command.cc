@@ -40,6 +40,7 @@ struct SummaryOptions {
   std::string phase, scope;
   std::string sort = "time";
   size_t top = 0;
+  bool only_table = false;
   std::string gpu;
 };
 
@@ -139,6 +140,7 @@ Result<int> RunSummary(const SummaryOptions& options) {
   summary.ascii = options.ascii || !terminal.utf8;
   summary.color = terminal.color;
   summary.rows = options.top;
+  summary.only_table = options.only_table;
   const report::SummaryFilter filter{options.phase, options.scope};
   report::RunView table = view;
   if (!filter.phase.empty() || !filter.scope.empty()) {
@@ -189,6 +191,7 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
       ->type_name("PATTERN");
   command->add_option("--top", options->top, "Rows of the table; JSON gets short as well")
       ->check(CLI::Range(1, 1'000'000));
+  command->add_flag("--table", options->only_table, "Only the table of --by, as text");
   command->add_option("--sort", options->sort, "Order of ops: time, calls, average or waste")
       ->check(OneOf({"time", "calls", "average", "waste"}))
       ->capture_default_str();

@@ -50,6 +50,7 @@ struct SummaryOptions {
   // A part of the run for the table (summary_slices.h); borrowed.
   const RunView* table = nullptr;
   size_t rows = 0;  // Rows of the table; 0: text fills 45 lines, Markdown 20, CSV and JSON all.
+  bool only_table = false;  // Text without sentences, parts of a step and findings.
 };
 
 // At most 45 lines, each at most `width` columns; ends in a newline.

@@ -61,6 +61,11 @@ Status Group(RunDb& db, const RunView& view,
   return {};
 }
 
+// The process by its pid, as the first sentences name it; with the host if two hosts have the pid.
+constexpr std::string_view kProcessNameSql =
+    "'process ' || coalesce(p.pid, p.process_id) || CASE WHEN (SELECT count(*) FROM process q"
+    " WHERE q.pid = p.pid) > 1 THEN ' on ' || coalesce(p.host, 'unknown host') ELSE '' END";
+
 // By the device: a text that SQL makes of each.
 Status GroupByDevice(RunDb& db, const RunView& view, std::string_view sql,
                      std::vector<NamedFigure>& into) {
@@ -116,18 +121,21 @@ Status LoadSlices(RunDb& db, By by, RunView& view) {
           },
           view.slices);
     case By::kDevice:
-      return GroupByDevice(db, view,
-                           "SELECT d.device_id, d.kind || ' ' || d.ordinal"
-                           " || coalesce(' ' || d.name, '')"
-                           " || CASE WHEN (SELECT count(*) FROM process) > 1"
-                           " THEN ' of process ' || d.process_id ELSE '' END AS name FROM device d",
-                           view.slices);
+      return GroupByDevice(
+          db, view,
+          fmt::format(
+              "SELECT d.device_id, d.kind || ' ' || d.ordinal || coalesce(' ' || d.name, '')"
+              " || CASE WHEN (SELECT count(*) FROM process) > 1 THEN ' of ' || {} ELSE ''"
+              " END AS name FROM device d LEFT JOIN process p USING (process_id)",
+              kProcessNameSql),
+          view.slices);
     case By::kRank:
-      return GroupByDevice(db, view,
-                           "SELECT d.device_id, coalesce('rank ' || p.rank, 'process ' ||"
-                           " p.process_id) AS name FROM device d"
-                           " JOIN process p ON p.process_id = d.process_id",
-                           view.slices);
+      return GroupByDevice(
+          db, view,
+          fmt::format("SELECT d.device_id, coalesce('rank ' || p.rank, {}) AS name FROM device d"
+                      " JOIN process p USING (process_id)",
+                      kProcessNameSql),
+          view.slices);
     default:
       return {};
   }

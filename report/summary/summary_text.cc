@@ -27,6 +27,8 @@ namespace {
 constexpr size_t kMaxSummaryLines = 45;
 constexpr size_t kMinTableRows = 3;
 constexpr size_t kAskedRows = 15;
+// Lines of a table besides its rows: heading, others, no name, total.
+constexpr size_t kLinesBesideRows = 4;
 
 // The blocks one under the other, in as many lines as a terminal has.
 class Summary : SummaryBlock {
@@ -35,6 +37,9 @@ class Summary : SummaryBlock {
       : SummaryBlock(view, options), answer_(TextOf(view)) {}
 
   std::string Make() {
+    if (options_.only_table) {
+      return Text(Table(options_.rows > 0 ? options_.rows : kMaxSummaryLines - kLinesBesideRows));
+    }
     SummaryLines head = HeaderBlock(view_, options_).Lines();
     head.emplace_back();
     AppendLines(head, Job());
@@ -83,10 +88,7 @@ class Summary : SummaryBlock {
     if (letters) ++used;
     size_t rows = used + kMinTableRows < kMaxSummaryLines ? kMaxSummaryLines - used : kMinTableRows;
     if (options_.rows > 0) rows = std::min(rows, options_.rows);
-    // If no time has an instruction, recorded names are more useful than one line "none".
-    const By by = options_.by == By::kOp && view_.ops.empty() ? By::kKernel : options_.by;
-    const RunView& of = options_.table != nullptr ? *options_.table : view_;
-    SummaryLines table = MakeSummaryTable(of, by, rows, width_).Lines(width_, options_.ascii);
+    SummaryLines table = Table(rows);
     if (letters) table.push_back(Letters());
     if (view_.run_coverage.activities == 0) table.clear();  // The first sentence reports this.
 
@@ -97,12 +99,23 @@ class Summary : SummaryBlock {
       AppendLines(lines, std::move(*block));
     }
     if (lines.size() > kMaxSummaryLines) lines.resize(kMaxSummaryLines);
+    return Text(lines);
+  }
+
+ private:
+  static std::string Text(const SummaryLines& lines) {
     std::string out;
     for (const std::string& line : lines) out += line + "\n";
     return out;
   }
 
- private:
+  SummaryLines Table(size_t rows) const {
+    // If no time has an instruction, recorded names are more useful than one line "none".
+    const By by = options_.by == By::kOp && view_.ops.empty() ? By::kKernel : options_.by;
+    const RunView& of = options_.table != nullptr ? *options_.table : view_;
+    return MakeSummaryTable(of, by, rows, width_).Lines(width_, options_.ascii);
+  }
+
   // In a merged job the first lines name the rank that others wait for, and then the ranks on a
   // step's path.
   SummaryLines Job() const {

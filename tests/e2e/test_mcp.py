@@ -213,6 +213,22 @@ class Tools(McpTestCase):
             text = self.call(tool, **arguments)
             self.assertFalse(text.startswith("cannot"), (tool, text))
 
+    def test_summary_by_begins_with_the_table(self):
+        """Each table that the command has is named in the description, and its heading is the first line."""
+        tools = self.client.request("tools/list")["result"]["tools"]
+        (summary,) = [tool for tool in tools if tool["name"] == "summary"]
+        described = set(re.findall(r"\w+", summary["inputSchema"]["properties"]["by"]["description"]))
+        error = self.run_program("summary", "run.db", "--by", "weather").stderr
+        words = re.findall(r"\w+", self.run_program("summary", "--help").stdout.split("--by WHAT")[1].split("--phase")[0])
+        tables = [word for word in words if self.run_program("summary", "run.db", "--by", word).code == 0]
+        self.assertGreater(len(tables), 12, error)
+        self.assertEqual(set(tables) - described, set())
+        whole = self.run_program("summary", "run.db", "--ascii", "--width", "100").stdout.splitlines()
+        for table in tables:
+            text = self.call("summary", run="run.db", by=table)
+            if not text.startswith("cannot"):
+                self.assertNotIn(whole[1], text, table)
+
     def test_tree_has_parts_that_sum_to_the_step(self):
         rows = untrusted(self.call("tree", run="run.db"))
         self.assertGreater(len(rows), 1)

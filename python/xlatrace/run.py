@@ -17,7 +17,7 @@ from xlatrace.table import Table
 from xlatrace.table_column import Value
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-# Of a module in a notebook.
+# Size of a module in a notebook.
 _HTML_LINES = 40
 _HTML_LINE_WIDTH = 200
 _OLDEST_SQLITE = (3, 25, 0)  # Views use window functions.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python API: it says what the views say, in every kind of table, in every Python at hand.
+"""The Python API has the rows of the views, in every kind of table and every Python of this machine.
 
 Environment beside support.py's:
   XLATRACE_TEST_PYTHON_TABLES  an interpreter with pandas, Polars, pyarrow and mypy

@@ -53,7 +53,7 @@ class RandomModels(PluginCase):
         self.assertEqual(wrong, {})
 
     @unittest.skipUnless(OTHERS, "XLATRACE_TEST_PYTHONS_JAX_OTHER is not set")
-    def test_other_release_of_jax_is_the_cause_and_can_be_accepted(self):
+    def test_other_release_of_jax_is_named_and_can_be_accepted(self):
         baselines = self.folder / "__xlatrace__"
         shutil.copytree(baselines, self.folder / "kept")
         for python in OTHERS:

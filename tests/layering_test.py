@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rooms include only the rooms that ARCHITECTURE.md allows, and third parties only where they
-belong. Reads the #include lines of every source file; needs nothing built."""
+"""Components include only the components that ARCHITECTURE.md allows, and third parties only in their places.
+Reads the #include lines of every source file; needs no build."""
 
 import re
 import sys
@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Room -> rooms it may include besides itself. Arrows point one way only.
+# Component -> components that it may include besides itself. Arrows point one way only.
 ALLOWED = {
     "base": set(),
     "model": {"base"},
@@ -33,12 +33,12 @@ ALLOWED = {
               "analysis", "compare", "fleet", "export", "report"},
 }
 
-# Folders of correlator/thunk_order/, as its data flows: each includes itself and those before it.
-# What lies beside them joins them and may include all; of that they see what is in SHARED.
+# Folders of correlator/thunk_order/ in the order of the data: each includes itself and earlier ones. Files
+# beside these folders join them and may include all; the folders see only the headers in SHARED.
 THUNK_ORDER = ["program", "align", "fill", "judge", "label"]
 THUNK_ORDER_SHARED = {"doubt.h", "order_limits.h"}
 
-# Headers that only one room may see.
+# Headers that only one component may include.
 ONLY_IN = [
     (re.compile(r"^sqlite3"), {"store"}),
     (re.compile(r"^CLI/"), {"tools"}),
@@ -73,7 +73,7 @@ def violations(root):
 
 
 def violations_in_thunk_order(root):
-    """The same of the folders inside correlator/thunk_order."""
+    """The same check for the folders inside correlator/thunk_order."""
     found = []
     base = "correlator/thunk_order/"
     for path in sorted((root / base).rglob("*")):

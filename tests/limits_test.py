@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The limits that docs/reference/security.md tells are those of the code. Needs nothing built."""
+"""The limits in docs/reference/security.md equal those of the code. Needs no build."""
 
 import re
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is in the tree is there on purpose: no file above 512 kB, no binary where none belongs, no
-core file. Reads the list of tracked files; needs git and nothing built."""
+"""Each tracked file is there on purpose: no file above 512 kB, no unexpected binary, no core file. Reads the
+list of tracked files; needs git and no build."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LARGEST_BYTES = 512 * 1024
 
-# Where a file that is no text may stand, and what it is.
+# Folders in which binary files are allowed, and their content.
 BINARIES = {
     "docs/*.png": "pictures of README",
     "tests/*/fuzz/*corpus/*": "seeds of fuzz targets",
@@ -23,7 +23,7 @@ BINARIES = {
 
 
 def is_text(data):
-    """As git tells: no NUL byte in the first 8,000 bytes; and UTF-8."""
+    """The rule of git: no NUL byte in the first 8,000 bytes. The text must also be UTF-8."""
     if b"\0" in data[:8000]:
         return False
     try:
@@ -111,7 +111,7 @@ class OldestPython(unittest.TestCase):
 
 class FilesThatTestsRead(unittest.TestCase):
     def test_goldens_of_the_page_are_where_its_tests_look(self):
-        """They skip where the glob finds nothing: a golden that moved would be looked at by nobody."""
+        """These tests skip if the glob finds no file, so a golden file that moved would go unnoticed."""
         looked_for = [
             (file.parent / name).resolve()
             for file in (ROOT / "report" / "ui" / "tests").glob("*.ts")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The whole analysis on runs made at random: whatever the run, the promises hold.
+// The whole analysis on random runs: the invariants hold for each of them.
 
 #include "analysis/analysis.h"
 
@@ -164,8 +164,8 @@ TEST(Analyze, OpTimeCountsRunsInsteadOfKernels) {
 }
 
 TEST(Analyze, ActivityNestedInTheSameInstructionCountsAsOneRun) {
-  // A thunk that slices and the product in it, under one name, twice; between the runs one that
-  // stands alone, and on another lane, at the time of the first, one that is not within it.
+  // Twice, a slicing thunk with the product of the same name in it. Between the two runs lies one
+  // single activity. Another lies on another lane, at the time of the first but not within it.
   RunBuilder b;
   const auto device = b.AddDevice();
   const auto lane = b.AddLane(device);
@@ -269,7 +269,7 @@ TEST(Analyze, InstructionsOfUnreadableModulesGetPhasesFromTheirNames) {
 }
 
 TEST(Check, InvalidTablesAreDetected) {
-  // Of some the steps agree.
+  // In some random runs the steps agree.
   RunBuilder b = RandomRun(1);
   auto sound = Analyze(b.run, b.attribution, kNoModules);
   const auto whole = [](const auto& t) {

@@ -74,7 +74,7 @@ TEST(DeviceLag, SmallOrAlternatingLagNamesNoDevice) {
   EXPECT_TRUE(none(4, 8, [](int64_t d, int64_t s) { return s % 4 == d ? 200 : 0; }));  // In turn.
   EXPECT_TRUE(none(4, 2, second));
   EXPECT_TRUE(none(1, 8, second));
-  // However much steps differ: no collective, nobody waits.
+  // Without a collective no device waits, however much steps differ.
   EXPECT_TRUE(none(4, 8, second, false));
   EXPECT_FALSE(none(4, 8, second));
 }
@@ -83,7 +83,7 @@ TEST(DeviceLag, MissingStepsOfADeviceAreIgnored) {
   DeviceSteps steps = Steps(3, 8, [](int64_t d, int64_t) { return d == 2 ? 150 : 0; });
   steps.Add(4, 10, kComputes + 160);
   steps.AddExposed(4, 10, 160);
-  steps.AddExposed(4, 99, 5'000'000);  // Of no step.
+  steps.AddExposed(4, 99, 5'000'000);  // Step 99 does not exist.
   const auto lag = FindDeviceLag(steps);
   ASSERT_TRUE(lag);
   EXPECT_EQ(lag->device, 3);

@@ -51,8 +51,8 @@ class FindingCase {
     }
   }
 
-  // One step on a device: instructions one after the other from `at` (microseconds), each with its
-  // time; a name that starts with "+" runs on the second stream, "~" is idle time.
+  // One step on a device: instructions in sequence from `at_us` (microseconds), each with its time.
+  // A name with the prefix "+" runs on the second stream; "~" is idle time.
   int64_t Step(int64_t at_us, const Work& work, model::Id device = 1) {
     const auto execution = b.AddExecution(module_id_, device, at_us * 1000, 0);
     int64_t now = at_us * 1000;
@@ -89,7 +89,7 @@ class FindingCase {
     }
   }
 
-  // What the launches of an instruction look like; after its steps, before Run.
+  // The launch configuration of an instruction. Call it after the steps and before Run.
   model::LaunchConfig& ConfigOf(const std::string& name) {
     for (model::LaunchConfig& config : b.run.configs) {
       if (config.symbol == name) return config;
@@ -181,7 +181,7 @@ class FindingCase {
     return ids;
   }
 
-  // What failing tests print.
+  // Printed by failing tests.
   std::string Ops() const {
     std::string ops = Ids();
     for (const model::OpTimeRow& row : tables.op_times) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rules about collectives and about devices that wait for each other, each from both sides: a case
-// that has the problem, and a near case that has not.
+// Rules about collectives and about devices that wait for each other. Each rule has an example with
+// the problem and a similar one without it.
 
 #include <string>
 
@@ -21,7 +21,7 @@ TEST(CollectiveRules, CollectiveIsExposedUnlessComputationRunsInParallel) {
   ASSERT_NE(with.Find("exposed_collective"), nullptr) << with.Ids();
   EXPECT_EQ(with.Find("exposed_collective")->saves_high_ns_per_step, 300'000);
   EXPECT_EQ(with.Find("exposed_collective")->where_source, "a.py:6");
-  // One device cannot tell waiting from transfer.
+  // With one device, waiting and transfer cannot be separated.
   ASSERT_NE(with.FindRuledOut("arrival_skew"), nullptr);
   EXPECT_TRUE(with.FindRuledOut("arrival_skew")->withheld);
   FindingCase without(kPlain);
@@ -59,8 +59,8 @@ TEST(CollectiveRules, ArrivalSkewIsWithheldIfNoCollectiveHasACounterpart) {
   };
   const FindingCase with = make(1);
   ASSERT_NE(with.Find("arrival_skew"), nullptr) << with.Ids();
-  // 300 us on one of two devices in a step that has a counterpart, as the median one: were work
-  // even, both would take the mean of 1,020 and 1,320 us.
+  // 300 us on one of two devices in a step with a counterpart, as in the median step. With balanced
+  // work, both devices would take the mean of 1,020 and 1,320 us.
   EXPECT_EQ(with.Find("arrival_skew")->saves_high_ns_per_step, 300'000 / 2);
   // Devices of one CPU leave each other the cores while they wait.
   FindingCase shared(kPlain, 2);
@@ -116,9 +116,9 @@ TEST(CollectiveRules, WaitingForTheSlowerDeviceIsSkewAndNotTransfer) {
   // 300 us on one of two devices.
   EXPECT_EQ(with.Find("arrival_skew")->saves_high_ns_per_step, 150'000);
   EXPECT_EQ(with.Find("exposed_collective"), nullptr) << with.Ids();
-  // The title and the action name the op that takes longer on the last device (a). The evidence has
-  // the time that this device needs more than the median device (device_lag.h), 300 us per step,
-  // and the number of typical steps in which it comes last: five of seven steady ones.
+  // Title and action name the op that takes longer on the last device (a). The evidence has two
+  // figures. One is the time above the median device (device_lag.h), 300 us per step. The other is
+  // the number of typical steps in which the device comes last: five of seven.
   EXPECT_THAT(EvidenceFigures(with.Find("arrival_skew")->evidence_json),
               testing::IsSupersetOf({"300000 ns", "5 count"}));
   EXPECT_GOLDEN_TEXT(with.TextOfFinding("arrival_skew"));

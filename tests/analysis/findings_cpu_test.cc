@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a CPU's profile does not show, or shows only because it was taken, each with a near miss.
+// Findings about work that a CPU profile does not show, or shows only because of the recording.
+// Each has a near miss.
 
 #include <map>
 #include <string>
@@ -56,7 +57,7 @@ TEST(CpuRules, IdleTimeAfterAProductIsAttributedToTheProduct) {
   EXPECT_EQ(tenth.Find("hidden_products"), nullptr) << tenth.Ids();
   ASSERT_NE(tenth.FindRuledOut("hidden_products"), nullptr);
   EXPECT_TRUE(tenth.FindRuledOut("hidden_products")->withheld);
-  // What does not read it waits for something else.
+  // An op that does not read the result waits for another reason.
   const FindingCase another =
       ProductOnCpu("f32", {{"dot", 1'000}, {"~", 9'000}, {"other", 100}, {"tanh", 2'000}});
   EXPECT_EQ(another.Find("hidden_products"), nullptr) << another.Ids();
@@ -82,8 +83,8 @@ TEST(CpuRules, ProductsWithoutAKnownPeakRateAreWithheld) {
             nullptr);
 }
 
-// On the whole 2 GFLOP in 100 ms are what a CPU does; in one call that took 1 us they are not, so
-// others do the work and the calls' times are those of waiting for them.
+// 2 GFLOP in 100 ms are possible on a CPU. In one call of 1 us they are not, so other threads do
+// the work and the times of the calls are waiting times.
 TEST(CpuRules, OneImpossiblyShortCallShowsHiddenWork) {
   FindingCase with = ProductOnCpu("f32", {{"dot", 100'000}, {"tanh", 2'000}});
   EXPECT_EQ(with.FindRuledOut("hidden_work"), nullptr);
@@ -169,7 +170,8 @@ TEST(CpuRules, RecordingCostIsReportedIfOpsAreVeryShort) {
   EXPECT_EQ(gpu.Find("recording_cost"), nullptr) << gpu.Ids();
 }
 
-// A step that returns its state; `alias` says whether in the memory that it came in.
+// A step that returns its state. `alias`: states whether the result reuses the memory of the
+// argument.
 FindingCase StateOnCpu(const std::string& alias, int64_t often_us, int64_t seldom_us,
                        const std::string& other = "state.m") {
   FindingCase made("HloModule jit_step, is_scheduled=true" + alias +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rules about the data and about the run as a whole, each from both sides: a case that has the
-// problem, and a near case that has not.
+// Rules about the data and the whole run. Each rule has an example with the problem and a similar
+// one without it.
 
 #include <string>
 
@@ -55,7 +55,7 @@ TEST(DataRules, GraphsWithoutNodesAreAFindingAboveTwoPercent) {
                                     .reason = model::Reason::kGraphWithoutBody};
   const FindingCase with = WithAtTheEnd(100, closed);
   ASSERT_NE(with.Find("graphs_not_expanded"), nullptr) << with.Ids();
-  // Nothing is said of launches then.
+  // Then launches are not judged.
   ASSERT_NE(with.FindRuledOut("launch_bound"), nullptr);
   EXPECT_TRUE(with.FindRuledOut("launch_bound")->withheld);
 
@@ -348,7 +348,7 @@ ENTRY e {
   t = f32[4096,4096]{1,0} transpose(x), dimensions={1,0}
   ROOT n = f32[4096,4096]{1,0} negate(t)
 })");
-  // Called once: 300 of 1000 us busy; the device stands still for as long again.
+  // One call: busy for 300 of 1000 us, then idle for the next 1000 us.
   made.Step(0, {{"t", 300}, {"~", 1000}, {"n", 700}});
   made.Run();
   const model::FindingRow* found = made.Find("layout_copy");

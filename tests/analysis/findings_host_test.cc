@@ -117,7 +117,7 @@ TEST(HostRules, SmallKernelsAreAFindingOnlyIfManyAndShort) {
   EXPECT_NE(few.FindRuledOut("small_kernels"), nullptr);
 }
 
-// Eight steps of 1000 us with 400 us between them, about which `events` of each gap tell.
+// Eight steps of 1000 us with gaps of 400 us. `events` returns the host events of each gap.
 using EventsOf = std::function<std::vector<model::HostEvent>(int64_t from_ns, int64_t to_ns)>;
 FindingCase WithGaps(const EventsOf& events_of, const std::string& hlo = Module()) {
   FindingCase made(hlo);
@@ -236,7 +236,7 @@ TEST(HostRules, IdleTimeIsDividedAmongOverlappingHostRanges) {
   FindingCase made(Module());
   made.Step(0, {{"a", 500}, {"~", 100}, {"b", 30}, {"~", 100}, {"a", 30}, {"~", 100}, {"b", 430}});
   std::vector<model::HostEvent> events = {
-      {1, 7, "ProfilerStep#5", -100'000, 1'300'000, 1},  // Of all of the step.
+      {1, 7, "ProfilerStep#5", -100'000, 1'300'000, 1},  // Covers the whole step.
       {1, 7, "## forward ##", 0, 615'000, 2},
       {1, 7, "aten::mm", 510'000, 520'000, 3},
       {1, 7, "## backward ##", 620'000, 900'000, 4},
@@ -265,7 +265,7 @@ TEST(HostRules, SynchronisationFindingNeedsAWaitThatEndsInTheGap) {
         {1, 7, "cuStreamSynchronize", from - 200'000, from + 5'000, 0}};
   });
   ASSERT_NE(with.Find("sync_each_step"), nullptr) << with.Ids();
-  // Another thread that waits for something else all the time holds nobody up.
+  // A thread that always waits for something else does not delay the launches.
   const FindingCase other = WithGaps([](int64_t from, int64_t to) {
     return std::vector<model::HostEvent>{
         {1, 8, "cuStreamSynchronize", from - 200'000, to + 200'000, 0}};
@@ -273,9 +273,9 @@ TEST(HostRules, SynchronisationFindingNeedsAWaitThatEndsInTheGap) {
   EXPECT_EQ(other.Find("sync_each_step"), nullptr) << other.Ids();
 }
 
-// Eight steps, before each of which a copy of 100 us stands alone, 300 us after the step before.
-// The call of a copy from the host begins when the step ends, and returns when the copy ends. The
-// call of a copy on the device returns at once.
+// Eight steps. Before each of them lies a copy of 100 us, 300 us after the previous step. The call
+// of a copy from the host begins when the step ends, and returns when the copy ends. The call of a
+// copy on the device returns at once.
 FindingCase WithCopyBefore(model::CopyKind kind) {
   FindingCase made(Module());
   std::map<size_t, model::HostCall> calls;
@@ -346,7 +346,7 @@ TEST(HostRules, LateLaunchCallAttributesIdleTimeToTheHost) {
     return made;
   };
   const FindingCase behind = make(6);
-  // The call came after the device had gone idle: the host was late, whatever it did.
+  // The call came after the device had become idle, so the host was late.
   ASSERT_NE(behind.Find("host_gap"), nullptr) << behind.Ids();
   const FindingCase ahead = make(2000);
   ASSERT_NE(ahead.Find("idle"), nullptr) << ahead.Ids();
@@ -409,9 +409,9 @@ TEST(HostRules, AtLeastThreeSmallProgramsPerStepAreEagerOps) {
   EXPECT_EQ(before.Find("eager_ops"), nullptr) << before.Ids();
 }
 
-// Eight steps, each a loop of `iterations` in which the host reads `bytes` back before it goes on:
-// a kernel of 10 us, 5 us, a copy of 1 us, 20 us. `opcode`: of the instruction that copies, where
-// that is known.
+// Eight steps, each a loop of `iterations`: a kernel of 10 us, 5 us idle, a copy of 1 us, 20 us
+// idle. In each iteration the host reads `bytes` back before it continues. `opcode`: opcode of the
+// instruction that copies, if known.
 FindingCase WithLoop(int iterations, int64_t bytes, const std::string& opcode = "") {
   FindingCase made(Module());
   if (!opcode.empty()) made.b.attribution.instructions[1].opcode = opcode;
@@ -450,7 +450,7 @@ TEST(HostRules, LoopWithConditionReadByTheHostIsAFinding) {
   EXPECT_EQ(with.Find("while_overhead")->saves_high_ns_per_step, 20 * 15'000);
   const FindingCase data = WithLoop(20, 1 << 20);
   EXPECT_EQ(data.Find("while_overhead"), nullptr) << data.Ids();
-  // Nothing says that it is a loop; then something does; then it is a branch.
+  // First the opcode is unknown, then it is a loop, then a branch.
   EXPECT_NE(with.Find("while_overhead")->confidence, "high");
   const FindingCase loop = WithLoop(20, 1, "while");
   ASSERT_NE(loop.Find("while_overhead"), nullptr) << loop.Ids();
@@ -599,8 +599,8 @@ TEST(HostRules, OnACpuScriptTimeIsDistinguishedFromDispatch) {
   EXPECT_GOLDEN_TEXT(dispatch.TextOfFinding("host_gap"));
 }
 
-// Steps of 4 ms; `pause_us` before each of which `pauses` says so. A step goes to the start of the
-// next one, so the pause after step k is idle time of step k, counted from 1.
+// Steps of 4 ms, with `pause_us` before each step that `pauses` selects. A step lasts until the
+// start of the next one, so the pause after step k is idle time of step k, counted from 1.
 const char* const kTrains = R"(HloModule jit_step
 ENTRY e {
   x = f32[256,256] parameter(0)

@@ -227,7 +227,7 @@ TEST(OpRules, ExpensiveSortIsAFindingAndWideKeysAreNamed) {
   EXPECT_EQ(narrow.Find("sort_slow")->confidence, "low");
   EXPECT_GOLDEN_TEXT(narrow.Find("sort_slow")->headline);  // 9.1 % of the step.
   EXPECT_THAT(narrow.Find("sort_slow")->reason, HasSubstr("a.py:40"));
-  // A sort of a fifth of the step has medium confidence, whatever its keys are.
+  // A sort of a fifth of the step has medium confidence for all keys.
   FindingCase much(Sort("s32"));
   much.Steps(8, {{"y", 1000}, {"s", 300}});
   ASSERT_NE(much.Find("sort_slow"), nullptr) << much.Ids();
@@ -315,7 +315,7 @@ TEST(OpRules, SlowCustomCallIsAFindingUnlessKnownAsEfficient) {
   FindingCase little(Call("somebodys_kernel"));
   little.Steps(8, {{"y", 10'000}, {"c", 100}});
   EXPECT_EQ(little.Find("slow_custom_call"), nullptr) << little.Ids();
-  // The fused attention that other advice asks for.
+  // The fused attention that other advice recommends.
   FindingCase attention(Call("__cudnn$fmhaSoftmax"));
   attention.Steps(8, {{"y", 1000}, {"c", 500}});
   EXPECT_EQ(attention.Find("slow_custom_call"), nullptr) << attention.Ids();

@@ -87,8 +87,8 @@ ENTRY e {
 }
 )";
 
-// Device 2 computes 300 us longer a second time, and device 1 waits for that in the collective: the
-// step gets shorter by what device 2 takes, which is more than the mean of both.
+// Device 2 computes 300 us longer for the second computation, and device 1 waits for it in the
+// collective. So the step gets shorter by the time of device 2, which exceeds the mean of both.
 TEST(ReplayedFindings, SavingAboveTheMeanOfDevicesNamesTheSlowestDevice) {
   FindingCase with(kExchanging, 2);
   int64_t at = 0;
@@ -104,8 +104,8 @@ TEST(ReplayedFindings, SavingAboveTheMeanOfDevicesNamesTheSlowestDevice) {
   EXPECT_GOLDEN_TEXT(TextOf(*recompute));
 }
 
-// The median step has 400 us of it on the slowest device, the mean of all steps 375 us: no more can
-// be saved, whatever step is replayed.
+// The median step has 400 us of the op on the slowest device; the mean of all steps is 375 us. The
+// saving is at most this mean, for every replayed step.
 TEST(ReplayedFindings, SavingIsLimitedByMeanTimeOfTheSlowestDevice) {
   FindingCase with(kExchanging, 2);
   int64_t at = 0;
@@ -122,8 +122,8 @@ TEST(ReplayedFindings, SavingIsLimitedByMeanTimeOfTheSlowestDevice) {
   EXPECT_GE(recompute->saves_high_ns_per_step, 365'000);
 }
 
-// A thread that is free takes work of the others: replay, which leaves it where it ran, says
-// nothing.
+// A free thread takes work from other threads. Replay keeps the work on its thread, so its result
+// is not used.
 TEST(ReplayedFindings, SavingOfParallelCpuThreadsIsNotReplayed) {
   for (const bool aside : {false, true}) {
     FindingCase run(kProgram);
@@ -157,7 +157,7 @@ TEST(RankedFindings, LowConfidenceFindingIsNotRankedFirst) {
     one.saves_high_ns = saves_ns;
     return one;
   };
-  findings::Report report;  // Of a step of 10 ms, of which 3 % are 300 us.
+  findings::Report report;  // For a step of 10 ms, 3 % are 300 us.
   report.Add(finding("guess", findings::Sure::kLow, 2'000'000));
   report.Add(finding("certain", findings::Sure::kMedium, 400'000));
   report.Add(finding("small", findings::Sure::kHigh, 250'000));

@@ -25,8 +25,8 @@ std::string Metadata(const std::string& op_name, int line) {
          "\" source_file=\"/home/u/model.py\" source_line=" + std::to_string(line) + "}";
 }
 
-// 8192 rows of 1024 in bf16 are added to a table of 32768: the floor is 3 * 16.8 MB at 2.85 TB/s,
-// some 18 us.
+// 8192 rows of 1024 in bf16 are added to a table of 32768. At 2.85 TB/s, the minimum is 3 * 16.8
+// MB, about 18 us.
 std::string ScatterModule() {
   return R"(HloModule jit_step, is_scheduled=true
 add { a = bf16[] parameter(0)
@@ -59,9 +59,9 @@ TEST(Findings, SlowScatterAddIsAFinding) {
   EXPECT_EQ(row.id, "scatter_add");
   EXPECT_EQ(row.where_source, "/home/u/model.py:84");
   EXPECT_EQ(row.where_op, "scatter");
-  // 5000 us less the floor of 3 * 16,777,216 B / (0.85 * 3.35e12 B/s) = 17.7 us.
-  // Lookup and gradient as products: 4 * 8192 * 32768 * 1024 operations, 1.1e12, at 0.9 * 0.75
-  // of the 989 TFLOP/s of 132 SMs take 1.65 ms; the gradient's half of it comes in any case.
+  // 5000 us less the minimum of 3 * 16,777,216 B / (0.85 * 3.35e12 B/s) = 17.7 us. Lookup and
+  // gradient as products: 4 * 8192 * 32768 * 1024 operations, 1.1e12. At 0.9 * 0.75 of the 989
+  // TFLOP/s of 132 SMs they take 1.65 ms; the gradient's half is needed in any case.
   EXPECT_NEAR(static_cast<double>(*row.saves_high_ns_per_step), 4982e3 - 823e3, 10e3);
   EXPECT_NEAR(static_cast<double>(*row.saves_low_ns_per_step), 4982e3 - 1647e3, 10e3);
   EXPECT_THAT(row.action, HasSubstr("one-hot"));
@@ -544,7 +544,7 @@ TEST(Findings, BatchesAfterOneStepAreOneEvaluation) {
   ASSERT_NE(batches.Find("evaluation"), nullptr) << batches.Ids();
   EXPECT_GOLDEN_TEXT(batches.TextOfFinding("evaluation"));  // 4.00 ms in 5 of 40 steps.
   EXPECT_EQ(batches.Find("evaluation")->saves_high_ns_per_step, 20'000'000 / 40);
-  // What the device waits for before and after such calls goes with them.
+  // The waiting time before and after such calls also disappears.
   FindingCase fed(kPlain);
   fed.Train();
   const model::Id accuracy = fed.AddHelper();
@@ -606,16 +606,16 @@ TEST(Findings, RecompilationCountsShapesAndNotPrograms) {
 }
 
 TEST(Findings, ASavingIsNotCountedTwice) {
-  // The transpose is most of the device time: `layout_copy` says so, `dominant_op` need not.
+  // The transpose is most of the device time. `layout_copy` reports it, so `dominant_op` need not.
   FindingCase with(kPlain);
   with.Steps(8, {{"a", 100}, {"t", 900}});
   EXPECT_NE(with.Find("layout_copy"), nullptr);
   EXPECT_EQ(with.Find("dominant_op"), nullptr) << with.Ids();
-  // A slow fusion: its own rule knows it.
+  // A slow fusion is reported by its own rule.
   FindingCase plain(kPlain);
   plain.Steps(8, {{"a", 900}, {"t", 5}});
   EXPECT_EQ(plain.Ids(), "slow_memory_op");
-  // On a device of which nothing is known, it is said to be where to begin, and nothing is claimed.
+  // On an unknown device, the op is named as the place to begin, without a claim about its speed.
   FindingCase cpu(kPlain);
   cpu.b.run.devices[0] = {};
   cpu.b.run.devices[0].process_id = 1;

@@ -90,7 +90,7 @@ TEST(GpuTable, TheFakeGpuHasNoPeaks) {
 }
 
 TEST(GpuTable, DevicesWithoutANameAreFoundByTheirFigures) {
-  model::Device device = Named("AMD GPU (304 compute units)");  // What the profiler of ROCm gives.
+  model::Device device = Named("AMD GPU (304 compute units)");  // The name from ROCm's profiler.
   device.compute_capability = "gfx942";
   device.sm_count = 304;
   device.memory_bytes = 206'141'652'992;
@@ -100,12 +100,12 @@ TEST(GpuTable, DevicesWithoutANameAreFoundByTheirFigures) {
   device = Named("GPU (132 SMs)");
   device.compute_capability = "9.0";
   device.sm_count = 132;
-  EXPECT_EQ(NameOf(device), "");  // H100 or H200: memory would tell.
+  EXPECT_EQ(NameOf(device), "");  // H100 or H200; only the memory size would distinguish them.
   device.memory_bytes = 150'754'820'096;
   device.memory_bandwidth_bytes_per_s = 4'800'000'000'000;
   EXPECT_EQ(NameOf(device), "H200");
   device.name = "NVIDIA Something New";
-  EXPECT_EQ(NameOf(device), "");  // A product name that is not in the table says: another product.
+  EXPECT_EQ(NameOf(device), "");  // An unknown product name means another product.
 }
 
 TEST(GpuTable, AbbreviatedNamesAreFound) {

@@ -108,7 +108,7 @@ ENTRY e {
   const Facts twelve(with(R"(, backend_config={"known_trip_count":{"n":"12"}})"));
   EXPECT_EQ(twelve.Of("w").flops, 12 * 1002);
   EXPECT_TRUE(twelve.Of("w").container);
-  EXPECT_EQ(twelve.Of("y").flops, 1000);    // Of one run.
+  EXPECT_EQ(twelve.Of("y").flops, 1000);    // In one run.
   EXPECT_EQ(twelve.Of("y").bytes, 12'000);  // XLA counts an operand as often as it is named.
   EXPECT_EQ(twelve.module().flops, 12 * 1002);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A module with its phases and layers, to ask by instruction.
+// A module with its phases and layers, which are looked up by instruction.
 
 #ifndef XLATRACE_TESTS_ANALYSIS_LABELLED_MODULE_H_
 #define XLATRACE_TESTS_ANALYSIS_LABELLED_MODULE_H_

@@ -82,7 +82,7 @@ TEST_F(LaunchQueueTest, AGraphIsOneLaunchOfManyActivities) {
   EXPECT_EQ(rows[0].calls, 2);
   EXPECT_EQ(rows[0].outstanding_max, 1);
   EXPECT_EQ(rows[0].calls_on_idle, 1);
-  EXPECT_EQ(rows[0].latency_p90_ns, 11'000);  // Of 30 and 11 us the lower: nearest rank.
+  EXPECT_EQ(rows[0].latency_p90_ns, 11'000);  // The lower of 30 and 11 us: nearest rank.
   EXPECT_EQ(rows[0].queued_p50_ns, 0);
 }
 

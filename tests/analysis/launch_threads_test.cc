@@ -17,8 +17,8 @@ bool WorksFor(const LaunchThreads& threads, model::Id process, int64_t thread, m
   return devices == nullptr || devices->contains(device);
 }
 
-// Two GPUs of one process with four launches each: thread 7 makes those of the first but one,
-// thread 8 all of the second, Python's thread 5 the one that is left (a copy at the beginning).
+// Two GPUs of one process with four launches each. Thread 7 makes three launches on the first,
+// thread 8 all on the second. Python's thread 5 makes the last one (a copy at the beginning).
 class LaunchThreadsTest : public testing::Test {
  protected:
   LaunchThreadsTest() {
@@ -68,7 +68,7 @@ TEST_F(LaunchThreadsTest, StreamNumberIsTheThreadIfNoCallsAreRecorded) {
   EXPECT_FALSE(WorksFor(threads, 1, 7, 2));
   // Nothing is known of a thread 8: that stream is only a stream.
   EXPECT_TRUE(WorksFor(threads, 1, 8, 1));
-  // Where calls are known, numbers of streams say nothing.
+  // If calls are known, stream numbers are not used.
   const LaunchThreads by_calls(
       b.run,
       [](size_t) {

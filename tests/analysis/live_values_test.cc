@@ -106,7 +106,7 @@ ENTRY e {
   s = f32[2,256]{1,0} custom-call(u), custom_call_target="x"
   ROOT r = f32[256]{0} custom-call(s), custom_call_target="x"
 })");
-  // The first leaf of `a` is read by nobody and lives at a alone; the second until s.
+  // The first leaf of `a` has no reader and lives only at a; the second lives until s.
   EXPECT_THAT(program.Spans(), UnorderedElementsAre("p p-r", "a a-a", "a a-s", "s s-r", "r r-r"));
   EXPECT_EQ(program.live().peak_bytes, (1 + 2 + 2) * 1024);
 }
@@ -131,8 +131,9 @@ ENTRY e {
   e.1 = f32[256]{0} fusion(d, d), kind=kInput, calls=f
   ROOT r = f32[512]{0} concatenate(e.1, d), dimensions={0}
 })");
-  // b is written into a, which nobody reads later; not into p, which is the caller's. c reads b
-  // backwards: no. d into c. e.1 is no loop fusion, and d is read later.
+  // b reuses the memory of a, which has no later reader, but not that of p, which belongs to the
+  // caller. c reads b backwards, so it cannot. d reuses c. e.1 is no loop fusion, and d is read
+  // later.
   EXPECT_THAT(program.Spans(),
               UnorderedElementsAre("p p-r", "a a-c", "c c-r", "e.1 e.1-r", "r r-r"));
 }
@@ -175,7 +176,8 @@ ENTRY e {
   EXPECT_EQ(program.Name(program.Of("start").last_user), "r");
   EXPECT_EQ(program.Name(program.Of("start").updated_by), "next");
   for (const LiveValue& v : program.live().values) EXPECT_NE(program.Name(v.instruction), "next");
-  // What the loop makes for itself lives in it; its instructions stand before it in the order.
+  // Temporaries of the loop live inside the loop; its instructions come before the loop in the
+  // order.
   EXPECT_EQ(program.Name(program.live().order[program.Of("new").last]), "next");
   // p, zero's place, the flag of the condition do not live with new: 4 + 4 + 4 units' worth.
   EXPECT_EQ(program.live().peak_bytes, 4 * 1024 + 1024 + 4 + 4);
@@ -240,8 +242,8 @@ ENTRY e {
   out = (f32[512]{0:S(5)}, f32[512]{0}, u32[]) copy-start(a)
   ROOT r = f32[512]{0:S(5)} copy-done(out)
 })");
-  // On the device: what comes in (1) until a has read it, a (2) until it is out; not p, not r, and
-  // not a once more as the second element of `out`.
+  // Device memory: the input (1) until a has read it, and a (2) until it is copied out. p and r do
+  // not count, and a counts only once although it is the second element of `out`.
   EXPECT_EQ(program.live().peak_bytes, (1 + 2) * 1024);
   std::vector<std::string> large;
   for (const LiveValue& value : program.live().values) {

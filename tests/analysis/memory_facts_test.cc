@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What not computing a second time costs in memory, and what copies hold at the peak.
+// Memory that is needed to avoid recomputation, and memory of copies at the peak.
 
 #include "analysis/findings/memory_facts.h"
 

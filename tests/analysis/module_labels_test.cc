@@ -191,8 +191,8 @@ ENTRY main {
   EXPECT_EQ(LabelledModule(kNameless, ModuleRole::kHelper).PhaseOf("n"), Phase::kOther);
 }
 
-// Keras 3 names the scope of RMSprop `rm_sprop`; a loss outside of Keras has no scope, its op says
-// what it is.
+// Keras 3 names the scope of RMSprop `rm_sprop`. A loss outside of Keras has no scope, so its op
+// type decides.
 TEST(ModuleLabels, TensorFlowLossOpsAndTheScopeOfRmsProp) {
   const LabelledModule step(R"(HloModule a_inference_step_9__.7
 

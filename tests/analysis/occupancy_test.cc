@@ -84,7 +84,7 @@ TEST(Occupancy, ImpossibleLaunchHasNoOccupancy) {
   EXPECT_FALSE(ComputeOccupancy(Kernel(1025, 16), *FindGpuLimits("9.0")));
   EXPECT_FALSE(ComputeOccupancy(Kernel(32, 16, 228 * kKb), *FindGpuLimits("9.0")));
   EXPECT_TRUE(ComputeOccupancy(Kernel(32, 16, 227 * kKb), *FindGpuLimits("9.0")));
-  // Where a block may have less than an SM, what a block asks for decides.
+  // If a block may have less than the memory of an SM, the memory of the block decides.
   GpuLimits half = *FindGpuLimits("9.0");
   half.shared_memory_per_block_optin_bytes = 100 * kKb;
   EXPECT_TRUE(ComputeOccupancy(Kernel(32, 16, 100 * kKb), half));
@@ -115,8 +115,8 @@ TEST(Waves, PartialLastWaveCountsAsLoss) {
 }
 
 TEST(OccupancySteps, RegisterCountsAreListedWithTheirOccupancy) {
-  // 256 threads with 40 registers on 9.0: 6 blocks, 75 %. 32 or fewer reach 8 blocks; 7 blocks
-  // would need at most 36, but registers come in units of 8.
+  // 256 threads with 40 registers on 9.0: 6 blocks, 75 %. At most 32 registers give 8 blocks. 7
+  // blocks would need at most 36 registers, but registers come in units of 8.
   const auto steps = RegisterSteps(Kernel(256, 40), *FindGpuLimits("9.0"));
   ASSERT_EQ(steps.size(), 1U);
   EXPECT_EQ(steps[0].limit, 32);
@@ -137,7 +137,7 @@ TEST(Shape, LaunchShapeNeedsThreadsAndRegisters) {
   EXPECT_FALSE(ShapeOf(config));
   for (int i = 0; i < 3; ++i) config.grid[i] = config.block[i] = i + 2;
   EXPECT_FALSE(ShapeOf(config));
-  config.registers_per_thread = 0;  // How some sources say "not known".
+  config.registers_per_thread = 0;  // In some sources 0 means "not known".
   EXPECT_FALSE(ShapeOf(config));
   config.registers_per_thread = 20;
   config.shared_memory_static_bytes = 100;

@@ -6,7 +6,7 @@
 namespace xlatrace::analysis {
 namespace {
 
-// What PyTorch, Kineto, FSDP and JAX write.
+// Range names of PyTorch, Kineto, FSDP and JAX.
 TEST(RangeWords, RangeNameOmitsNumbersThatDifferPerCall) {
   EXPECT_EQ(RangeWords("aten::addmm, seq = 46185, op_id = 993813"), "aten::addmm");
   EXPECT_EQ(RangeWords("aten::addmm, op_id = 7, sizes = [[2, 3], [3]]"), "aten::addmm");
@@ -84,7 +84,7 @@ class RangePathsTest : public testing::Test {
   void Add(uint32_t thread, std::string_view text, int64_t start_ns, int64_t end_ns) {
     added_.push_back({thread, std::string(text), start_ns, end_ns});
   }
-  // One question of many: what else is asked on the way changes nothing.
+  // One query of many; earlier queries do not change its result.
   std::string At(uint32_t thread, int64_t time_ns) const {
     const std::string alone = Answers(thread, {time_ns})[0];
     std::vector<int64_t> times;
@@ -173,7 +173,7 @@ TEST_F(RangePathsTest, RepeatedCallsAreOnePath) {
   EXPECT_EQ(answers[2], 0U);
 }
 
-// The first of a thread out of order is noticed, whatever came before it was answered with.
+// The first out-of-order range of a thread is detected, independent of earlier queries.
 TEST_F(RangePathsTest, RangeRecordedLateIsInItsPlace) {
   for (int i = 0; i < 10; ++i) Add(0, "step", 10 * i, 10 * i + 8);
   Add(0, "whole", -5, 300);

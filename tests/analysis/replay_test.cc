@@ -226,7 +226,7 @@ TEST(Replay, CollectiveBeginsWhenItsLastDeviceArrives) {
   }
   const Graph& graph = run.Build();
   ExpectRecorded(graph);
-  EXPECT_EQ(graph.groups.size(), 4u);  // One per step, from 1.
+  EXPECT_EQ(graph.groups.size(), 4u);  // One group per step; steps count from 1.
   // Of 90 us 50 are waiting: twice the bandwidth wins half of 40.
   Change change;
   change.collective_bandwidth = 2;
@@ -378,7 +378,7 @@ TEST_P(ReplayProperties, CriticalPathSumsToItsStep) {
 }
 
 TEST_P(ReplayProperties, ChangesOffTheCriticalPathDoNotShortenTheRun) {
-  // Of the whole graph: from the node that ends last back to its first.
+  // The whole graph: from the node that ends last back to its first node.
   Span whole = graph_->spans.back();
   whole.first = 0;
   whole.to_end = true;

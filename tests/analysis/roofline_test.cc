@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Hand-made ops on known GPUs. H100 SXM: 989 TFLOP/s bf16, 495 TF32, 66.9 f32, 3352 GB/s, 50 MiB of
-// L2; the best kernels reach 0.80 of the bf16 peak and 0.91 of the bandwidth.
+// Synthetic ops on known GPUs. H100 SXM: 989 TFLOP/s bf16, 495 TF32, 66.9 f32, 3352 GB/s, 50 MiB of
+// L2. The best kernels reach 0.80 of the bf16 peak and 0.91 of the bandwidth.
 
 #include "analysis/roofline.h"
 
@@ -83,7 +83,7 @@ TEST(Roofline, MissingCostsOrPeaksGiveUnknownBound) {
   Roofline roofline = ComputeRoofline(load, H100());
   EXPECT_EQ(roofline.bound, BoundBy::kUnknown);
   EXPECT_FALSE(roofline.wasted_ns);
-  EXPECT_TRUE(roofline.memory);  // The side that is known is still told.
+  EXPECT_TRUE(roofline.memory);  // The known side still has a value.
   load = Load(1'000'000, 1, 1000);
   load.bytes.reset();
   roofline = ComputeRoofline(load, H100());
@@ -102,7 +102,7 @@ TEST(Roofline, ZeroFlopsHaveNoComputeShareWithoutMemoryBandwidth) {
   EXPECT_EQ(ComputeRoofline(Load(0, 1000, 1000), H100()).compute, 0);
 }
 
-// As of a TPU whose profile tells its memory's bandwidth and nothing else.
+// Example: a TPU whose profile has the memory bandwidth but no compute peak.
 TEST(Roofline, OneOperationPerByteIsMemoryBoundWithoutComputePeak) {
   DeviceFacts device;
   device.memory_bandwidth_bytes_per_s = 1'000'000'000;  // A byte per nanosecond.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The physical side of a whole run, put together by hand: bandwidth and waiting of collectives,
-// occupancy of launches, rooflines of ops, and what cannot be judged.
+// The physical facts of a whole run, with values computed by hand. They are bandwidth and waiting
+// of collectives, occupancy of launches, rooflines of ops, and time without a roofline.
 
 #include <algorithm>
 #include <memory>
@@ -113,7 +113,7 @@ TEST_F(PhysicsTest, TimeWithoutARooflineIsCounted) {
   EXPECT_EQ(Of(tables, own).flops, std::nullopt);
   EXPECT_EQ(Of(tables, own).wasted_ns, std::nullopt);
   EXPECT_EQ(Of(tables, own).bound_by, "unknown");
-  EXPECT_EQ(Stat(tables, "cost_unknown_ns"), 700);  // What is no op is counted elsewhere.
+  EXPECT_EQ(Stat(tables, "cost_unknown_ns"), 700);  // Work without an op is counted elsewhere.
   EXPECT_EQ(Stat(tables, "peaks_unknown_ns"), 0);
 }
 
@@ -193,7 +193,7 @@ TEST_F(PhysicsTest, ACollectiveThatMostlyWaitsIsBoundByWaiting) {
   EXPECT_EQ(Of(tables, sum).bound_by, "waiting");
 }
 
-// Of 20,000 ns together exactly half is waiting: no more than that makes it the reason.
+// Exactly half of 20,000 ns is waiting. Waiting must be more than half to be the bound.
 TEST_F(PhysicsTest, WaitingForHalfOfTheTimeIsNotTheBound) {
   const model::Id sum = Add("sum", model::OpKind::kCollective);
   b_.AddActivity(lanes_[0], 0, 15'000, {.instruction = sum});
@@ -220,7 +220,7 @@ TEST_F(PhysicsTest, LaunchesHaveTheOccupancyOfTheirConfiguration) {
   EXPECT_EQ(tables.occupancies[0].waves_milli, 250);               // 264 of 8 x 132 blocks.
   EXPECT_EQ(tables.occupancies[1].theoretical_milli_pct, 25'000);  // 2 blocks of 8 warps.
   EXPECT_EQ(tables.occupancies[1].limiter, "registers");
-  // By time: (3 x 100 + 1 x 25) / 4; what cannot be is left out, and said.
+  // Weighted by time: (3 x 100 + 1 x 25) / 4. Impossible launches are left out and counted.
   EXPECT_EQ(Of(tables, dot).theoretical_occupancy_milli_pct, 81'250);
   EXPECT_EQ(Of(tables, dot).occupancy_limiter, "warps, registers");
   EXPECT_EQ(Stat(tables, "occupancy_impossible"), 1);

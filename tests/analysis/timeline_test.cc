@@ -199,8 +199,8 @@ TEST(Gaps, PauseOfTheRecordingIsNotAGap) {
   EXPECT_EQ(busy.Row(1, 27'000, {}, gaps.interrupted_ns()).idle_ns, 3'000);
 }
 
-// A process of which nothing is whole is known by a window without length, and has no idle time;
-// and windows that touch do not make one.
+// A process without complete data has a window of length zero and no idle time. Adjacent windows do
+// not make a gap.
 TEST(Gaps, IncompleteRecordingHasNoGaps) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());

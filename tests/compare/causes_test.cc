@@ -89,7 +89,8 @@ TEST(Causes, HelperOfALibraryKernelIsNotAKernelChange) {
   EXPECT_TRUE(Causes({with_helper("splitKreduce_kernel")}, {with_helper("memset_zero")}).empty());
 }
 
-// What became two runs twice as often, and reads what is between the two: no cause of its own.
+// One op became two, each run as often. Reads of the value between the two are not a separate
+// cause.
 TEST(Causes, SplitIsReportedAsItsOnlyCause) {
   Op whole = Dot(100), half = Dot(60);
   whole.bytes = half.bytes = 1000;

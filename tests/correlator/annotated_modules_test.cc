@@ -138,8 +138,8 @@ TEST_F(AnnotatedModulesTest, OtherProgramIdOfTheSameProgramIsInferred) {
   EXPECT_GOLDEN_TEXT(AdviceOf(tables, "modules_of_another_run"));
 }
 
-// Seven names in order would make a module known that nobody says; that its HLO is another run's
-// stays a doubt.
+// Seven names in order would identify a module that no range names. Its HLO is of another run, so
+// the match stays uncertain.
 TEST_F(AnnotatedModulesTest, LaunchOrderIsNotUsedWithHloOfAnotherRun) {
   const std::vector<std::string> opcodes = {"add",     "multiply", "subtract", "divide",
                                             "maximum", "minimum",  "power"};
@@ -221,7 +221,7 @@ TEST_F(AnnotatedModulesTest, OneWrongProgramIdRejectsAllIdsOfTheDump) {
   const size_t a = run_.Activity(kernel, Say("loop_add_fusion", {}, {}, 11));
   run_.Activity(run_.Kernel("loop_mul_fusion"), Say("loop_mul_fusion", {}, {}, 12, "jit_g"));
   const auto tables = run_.Attribute();
-  EXPECT_GT(LabelOf(tables, a).module_id, 2);  // What the range says of it, and no HLO.
+  EXPECT_GT(LabelOf(tables, a).module_id, 2);  // A module made from the range, without HLO.
   EXPECT_EQ(LabelOf(tables, a).confidence, Confidence::kExact);
 }
 

@@ -53,7 +53,7 @@ TEST_F(AttributeTest, AnnotationWithProgramIdIsExact) {
   EXPECT_EQ(LabelOf(tables, a).origin, Origin::kXla);
   EXPECT_EQ(LabelOf(tables, b).module_id, 1);
   EXPECT_EQ(Says(run_, tables, b), "jit_f/add.2");
-  // The symbol says add.1, the annotation knows better, and the loser is kept.
+  // The symbol means add.1, the annotation is more reliable, and the rejected evidence is kept.
   EXPECT_EQ(LabelOf(tables, b).losers, "symbol: add.1");
   EXPECT_EQ(LabelOf(tables, a).losers, "");
 }
@@ -77,7 +77,7 @@ TEST_F(AttributeTest, SameProgramIdOfAnotherNameIsAnotherModule) {
   Module("jit_g", 5, {"add.1"});
   const size_t a = run_.Activity(run_.Kernel("k"), run_.Annotation("jit_f", 5, "add.1"));
   const auto tables = run_.Attribute();
-  EXPECT_EQ(LabelOf(tables, a).module_id, 2);  // The one that the annotation tells of.
+  EXPECT_EQ(LabelOf(tables, a).module_id, 2);  // The module that the annotation names.
   EXPECT_EQ(Says(run_, tables, a), "jit_f/add.1");
 }
 
@@ -112,8 +112,8 @@ TEST_F(AttributeTest, AnotherProgramIdIsNotReplacedByTheSameName) {
   EXPECT_EQ(LabelOf(tables, recompiled).origin, Origin::kXla);
 }
 
-// Nothing is known of what ran, then: a launch under such a saying is not the module's that the run
-// happens to hold, whatever its kernel is called.
+// Then the running module is unknown. A launch under such an annotation is not attributed to a
+// module that the run happens to have, for any kernel name.
 TEST_F(AttributeTest, MissingModuleIsNotReplacedByEqualNameOrId) {
   Module("jit_f", 5, {"add.1"});
   Module("jit_g", 6, {"mul.1"});
@@ -165,7 +165,7 @@ TEST_F(AttributeTest, RejectedEvidenceIsKeptPerLaunch) {
   for (const size_t launch : {a, b, c}) EXPECT_EQ(Says(run_, tables, launch), "jit_f/add.2");
 }
 
-// A callback's helper inside of a step: what nobody says of the others is neither module's.
+// The helper of a callback inside a step: activities without a hint belong to neither module.
 TEST_F(AttributeTest, ActivitiesOfARunWithTwoModulesHaveNoModule) {
   Module("jit_f", 5, {"add.1"});
   Module("jit_g", 6, {"mul.1"});
@@ -251,13 +251,13 @@ TEST_F(AttributeTest, UnreadableModuleIsCountedAndItsActivitiesHaveAReason) {
   const size_t a = run_.Activity(run_.Kernel("add_1"), run_.Annotation("jit_f", 5, "add.1"));
   const size_t b = run_.Activity(run_.Kernel("add_1"), run_.Annotation("jit_g", 6, "add.1"));
   const auto tables = run_.Attribute();
-  EXPECT_EQ(LabelOf(tables, a).module_id, 3);  // What the annotation says of it is left.
+  EXPECT_EQ(LabelOf(tables, a).module_id, 3);  // The text of the annotation is used.
   EXPECT_EQ(Says(run_, tables, a), "jit_f/add.1");
   EXPECT_EQ(Says(run_, tables, b), "jit_g/add.1");
   ASSERT_EQ(tables.stats.size(), 2u);
   EXPECT_EQ(tables.stats[0].name, "unreadable_modules");
   EXPECT_EQ(tables.stats[0].value, 1);
-  // What ran is all there, so that idle time is still judged.
+  // All launches are there, so idle time is still analysed.
   EXPECT_EQ(tables.stats[0].severity, model::Severity::kNotice);
   EXPECT_THAT(tables.stats[0].advice, HasSubstr("m.hlo.pb"));
   EXPECT_EQ(tables.modules[0].fingerprint, "");

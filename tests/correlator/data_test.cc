@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The correlator on recorded data: importers -> store -> correlator, and launches replayed from
-// dumps, whose thunk lists tell the truth.
+// The correlator on recorded data: importers -> store -> correlator. Launches are replayed from
+// dumps, whose thunk lists are the truth.
 
 #include <cstdlib>
 #include <filesystem>

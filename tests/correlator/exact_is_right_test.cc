@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is called exact is right: programs and launches made up by chance, records lost, ends cut
-// off, strangers in between, with and without a word from the source. The truth is what the program
-// says that it launches (golden_program.h), so nothing here comes from the correlator's own
-// answers.
+// Labels called exact are right. Programs and launches are random. Records are lost, ends are
+// cut off, foreign launches are inserted, and hints are present or absent. The truth is the
+// program's own list of launches (golden_program.h), so no expected value comes from the
+// correlator.
 
 #include <algorithm>
 #include <map>
@@ -63,7 +63,7 @@ std::vector<ProgramOp> SomeProgram(Chance* chance, const std::string& prefix, in
 }
 
 struct Disturbed {
-  bool lost = false;       // Some records are.
+  bool lost = false;       // Some records are lost.
   bool cut = false;        // The recording begins and ends inside an execution.
   bool strangers = false;  // Kernels of nobody's in between.
   bool told = false;       // The source names module and execution.
@@ -184,8 +184,8 @@ class ExactIsRight : public ::testing::TestWithParam<Disturbed> {
         for (size_t k = begin; k < end; ++k) {
           if (how.lost && chance.In(12)) continue;
           if (how.strangers && chance.In(8)) {
-            // One of a module that the run does not hold, or where the source tells who is who a
-            // kernel that nobody knows: elsewhere it may be a library's that XLA calls.
+            // A kernel of a module that the run does not have. With hints it may also be an unknown
+            // kernel; without hints such a kernel may be a library's that XLA calls.
             const bool unknown = chance.In(2) && how.told;
             const char* const symbol =
                 unknown ? "void flash_kernel<float>(float*)" : "loop_maximum_fusion_3";
@@ -226,8 +226,8 @@ class ExactIsRight : public ::testing::TestWithParam<Disturbed> {
   }
 };
 
-// Without disturbance nearly all is known for sure, with a word from the source or without. What is
-// not: copies and library calls that stand beside each other, loops of unknown length.
+// Without disturbance nearly all labels are exact, with and without hints. The exceptions are
+// adjacent copies and library calls, and loops of unknown length.
 int LeastExactPct(const Disturbed& how) {
   if (how.lost || how.cut) return how.told ? 80 : 60;
   return how.told ? 90 : 80;
@@ -249,7 +249,7 @@ TEST_P(ExactIsRight, ExactLabelsStayRightUnderDisturbance) {
   if (!how.lost && !how.cut && !how.strangers) {
     EXPECT_EQ(all.whole_executions, all.executions);
   }
-  // Whatever is lost, what is left has at least a guess.
+  // After any loss, every remaining launch has at least an inferred label.
   EXPECT_GE(100 * all.labelled, (how.lost || how.cut ? 95 : 100) * all.launches) << all.labelled;
 }
 

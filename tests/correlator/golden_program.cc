@@ -35,7 +35,7 @@ class TextMaker {
   }
 
  private:
-  // What it calls goes to text_ before.
+  // Computations that it calls were written to text_ earlier.
   std::string Computation(const std::string& head, const std::vector<ProgramOp>& ops) {
     std::string lines = head + " { p = f32[8] parameter(0)\n";
     std::string before = "p";

@@ -12,9 +12,9 @@
 //   product gemm            also fft, copy, all-reduce; call: a custom call of the user's own
 //   large   negate 4096     of another size
 //
-// What XLA makes of them: HLO text, and what one execution launches. Written from XLA's rules (a
-// fusion whose body was compiled before runs under the first one's kernel: kernel_reuse_cache.cc;
-// symbols are names with underscores: llvm_util.cc), without the correlator's code.
+// The product of XLA's compilation: HLO text, and the launches of one execution. Written from XLA's
+// rules without the correlator's code. A fusion whose body was compiled before runs under the first
+// kernel (kernel_reuse_cache.cc); symbols are names with underscores (llvm_util.cc).
 
 #ifndef XLATRACE_TESTS_CORRELATOR_GOLDEN_PROGRAM_H_
 #define XLATRACE_TESTS_CORRELATOR_GOLDEN_PROGRAM_H_
@@ -27,7 +27,7 @@
 namespace xlatrace::correlator {
 
 struct ProgramOp {
-  std::string name;  // Of a loop: made up.
+  std::string name;  // Made up if it is a loop.
   std::string op;    // "loop" holds others.
   int64_t size = 8;
   int64_t trips = 1;  // -1: not known to XLA.
@@ -47,7 +47,7 @@ struct TrueLaunch {
   bool operator==(const TrueLaunch&) const = default;
 };
 
-// Of one execution; loops of unknown length run `trips` times.
+// Launches of one execution; loops of unknown length run `trips` times.
 std::vector<TrueLaunch> LaunchesOf(const std::vector<ProgramOp>& program, int64_t trips = 2);
 
 }  // namespace xlatrace::correlator

@@ -11,13 +11,14 @@
 //   launches                  in launch order, up to "end":
 //     SYMBOL ; said=jit_f:7 group=1 => jit_f/first exact
 //
-// SYMBOL is a kernel; "copy", "copy to host", "copy to device", "memset", "graph" are what they
-// say. Behind the semicolon: said=NAME[:ID] what the source says of the module, op=NAME and of the
-// instruction, group=N its execution, device=N, grid=N, block=N (1 and 128), at=NS its start,
-// bytes=N. "lost": not recorded, for the reader only. "always ; said=jit_f:7 group=1" holds for all
-// that follow. Behind the arrow: MODULE/INSTRUCTION exact or inferred, or the reason why not; "not
-// exact" where nobody can know but a guess is allowed. "instead of TEXT" behind that: the evidence
-// that lost ("nothing": none did). "because TEXT" behind that: the doubt that decided (doubt.cc).
+// SYMBOL is a kernel; "copy", "copy to host", "copy to device", "memset" and "graph" have their
+// usual meaning. After the semicolon come facts of the source: said=NAME[:ID] is the module,
+// op=NAME the instruction, group=N the execution. device=N, grid=N, block=N (1 and 128), at=NS (the
+// start) and bytes=N describe the launch. "lost" means not recorded; it is only a note for the
+// reader. "always ; said=jit_f:7 group=1" holds for all following lines. After the arrow:
+// MODULE/INSTRUCTION exact or inferred, or the reason for no label. "not exact" allows a guess,
+// because the truth is unknown. "instead of TEXT": the rejected evidence ("nothing": none).
+// "because TEXT": the doubt that decided (doubt.cc).
 
 #include <filesystem>
 #include <fstream>

@@ -130,7 +130,7 @@ TEST_F(GraphRowsOfLists, GraphRowsOfModulesAreDistinguishedByIdAndTime) {
 }
 
 TEST_F(GraphRowsOfLists, KernelBesideAnUnknownGraphIsNeverExact) {
-  // Nothing says which of the equal fusions the graph holds, and which one was launched alone.
+  // It is unknown which of the equal fusions is in the graph and which one was launched alone.
   run_.AddModule("jit_f", 3, [] {
     LoadedModule module = Load({"jit_f", 3, {{"a", false}, {"b", false}}});
     module.thunks.clear();

@@ -18,7 +18,7 @@ class KnownStretchesTest : public testing::Test {
   KnownStretches known_;
 };
 
-// eval = 1 2 3, helper = 9, and a program nobody has seen: 1 2 3 9 4 5.
+// eval = 1 2 3, helper = 9, and an unknown program: 1 2 3 9 4 5.
 TEST_F(KnownStretchesTest, ProgramWithAKnownPrefixIsNotTheKnownProgram) {
   const uint32_t eval = Pattern({1, 2, 3});
   Pattern({9});
@@ -30,7 +30,7 @@ TEST_F(KnownStretchesTest, ProgramWithAKnownPrefixIsNotTheKnownProgram) {
   EXPECT_EQ(known_.FindPrefix(fresh, 6, &followed), KnownStretches::kNone);
 }
 
-// What one search has followed the next one need not.
+// The next search need not repeat the steps of the previous one.
 TEST_F(KnownStretchesTest, SearchContinuesFromThePreviousEnd) {
   Pattern({1, 2});
   Pattern({3});

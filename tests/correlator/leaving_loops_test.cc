@@ -14,7 +14,7 @@
 namespace xlatrace::correlator {
 namespace {
 
-// `while w1 {a}; while w2 {h}; last`, with nobody knowing how often.
+// `while w1 {a}; while w2 {h}; last`, with unknown trip counts.
 constexpr char kModule[] = R"(HloModule jit_f, is_scheduled=true
 fa { p = f32[8] parameter(0)
   ROOT r = f32[8] negate(p) }

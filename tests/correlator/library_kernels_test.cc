@@ -109,7 +109,7 @@ TEST(KernelsOfLibraries, LibraryKernelOutsideModulesDoesNotBelongToXla) {
   }
 }
 
-// What a custom call runs and nobody knows by name is the user's own: Triton, pallas, FFI.
+// An unknown kernel of a custom call is the user's own: Triton, pallas, FFI.
 TEST(KernelsOfLibraries, UserKernelOfACustomCallIsNoLibraryKernel) {
   model::InstructionRow call;
   call.opcode = "custom-call";
@@ -132,7 +132,7 @@ TEST(KernelsOfLibraries, KernelsInsideXlaItselfBelongToXla) {
   }
 }
 
-// XLA's own, whatever words their instruction's name holds.
+// XLA's own kernel, independent of words in the instruction's name.
 TEST(KernelsOfLibraries, GeneratedKernelIsNotALibraryKernel) {
   model::InstructionRow fusion;
   fusion.opcode = "fusion";

@@ -20,7 +20,7 @@ namespace {
 using model::Confidence;
 using ::testing::ElementsAre;
 
-// Modules read from text, told by the source.
+// Modules read from text, with hints of the source.
 class ToldModule : public ::testing::Test {
  protected:
   ToldModule() {
@@ -113,8 +113,8 @@ ENTRY e { p = f32[8] parameter(0)
               ElementsAre("jit_f/first", "jit_f/custom-call.1"));
 }
 
-// Two solves in a row, in a list that names no instruction: which thunk of which is not told where
-// they are not held together.
+// Two consecutive solves, in a list that names no instruction. If they are not kept together, the
+// owner of each thunk is unknown.
 TEST_F(ToldModule, UnnamedThunksOfAListAreKept) {
   for (const bool held : {true, false}) {
     SCOPED_TRACE(held);
@@ -334,7 +334,8 @@ ENTRY e { p = f32[8] parameter(0)
   EXPECT_NE(LabelOf(tables, behind).confidence, Confidence::kExact);
 }
 
-// Lists of old releases show a loop without what it holds: `first` is named once and runs again.
+// Thunk lists of old releases show a loop without its content: `first` is named once and runs
+// again.
 TEST_F(ToldModule, ThunkListWithoutALoopBodyIsRejected) {
   run_.AddModule("jit_f", 7, [] {
     LoadedModule module;

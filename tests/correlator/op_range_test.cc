@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a framework runs outside of XLA, led back to its op.
+// Kernels that a framework runs outside of XLA, attributed to their op.
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What of a program must have run between two launches where branches and loops are in it.
+// The parts of a program that must have run between two launches, with branches and loops.
 
 #include "correlator/thunk_order/program/program_regions.h"
 

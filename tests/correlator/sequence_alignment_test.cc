@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where executions begin and end, asked of the alignment itself.
+// Starts and ends of executions, as the alignment itself finds them.
 
 #include "correlator/thunk_order/align/sequence_alignment.h"
 

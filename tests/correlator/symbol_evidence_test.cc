@@ -157,7 +157,8 @@ TEST_F(SymbolEvidenceTest, SymbolOfAnotherProcessIsNoEvidence) {
   const size_t a = run_.Activity(run_.Kernel("loop_multiply_fusion"), 0, 0, lane);
   const size_t b = run_.Activity(run_.Kernel("sort_3"), 0, 0, lane);
   const auto tables = run_.Attribute();
-  // A fusion is XLA's, of whatever module; then another kernel of that process may be, too.
+  // A fusion belongs to XLA, in an unknown module; then other kernels of that process may belong to
+  // it, too.
   EXPECT_EQ(Says(run_, tables, a), "no_module");
   EXPECT_EQ(Says(run_, tables, b), "no_module");
 }

@@ -19,7 +19,7 @@
 
 namespace xlatrace::correlator {
 
-// What a test says about one instruction. Operands and callees are names.
+// The properties of one instruction in a test. Operands and callees are names.
 struct Op {
   std::string name;
   std::string opcode;
@@ -68,12 +68,12 @@ class RunBuilder {
   size_t Activity(uint32_t config, uint32_t hint = 0, uint32_t run_key = 0, uint32_t lane = 1,
                   std::optional<int64_t> start_ns = {}, int64_t duration_ns = 5);
 
-  // Of the last activity.
+  // Applies to the last activity.
   void SetTimed(bool timed);
   void SetBytes(int64_t bytes);
-  void SetGraph(int64_t number);  // Of a graph-level row.
+  void SetGraph(int64_t number);  // For a graph-level row.
 
-  // Of the first process: records are missing that ran between the two.
+  // For the first process: records between the two times are missing.
   void AddLoss(int64_t start_ns, int64_t end_ns);
 
   const model::RunTables& run() const { return run_; }
@@ -90,7 +90,7 @@ class RunBuilder {
 
 const model::Label& LabelOf(const model::AttributionTables& tables, size_t activity);
 
-// What an activity's label is shared over: millionths by the instruction's name.
+// Shares of an activity's label: millionths by the instruction's name.
 std::map<std::string, int64_t> Shares(const model::AttributionTables& tables, size_t activity);
 
 // "jit_f/add.1", or the reason's text.

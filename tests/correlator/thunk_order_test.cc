@@ -46,7 +46,7 @@ model::HloModule Step(const std::string& name, bool with_gemms = false) {
   return MakeModule(name, bodies);
 }
 
-// What the kernels of one execution are called.
+// Kernel names of one execution.
 const std::vector<std::string> kSymbols = {"f0", "f1", "f0", "f3", "f0", "f5", "f6", "f7"};
 
 class ThunkOrderTest : public ::testing::Test {
@@ -210,7 +210,7 @@ TEST_F(ThunkOrderTest, ThunkListWithoutMetadataIsJoinedWithTheSchedule) {
   EXPECT_EQ(LabelOf(tables, launched_[2]).confidence, Confidence::kExact);
 }
 
-// Graph-level rows of a module that the source tells, and nothing beside them but collectives.
+// Graph-level rows of a module that the source names, with only collectives beside them.
 class GraphRows : public ::testing::Test {
  protected:
   GraphRows() {

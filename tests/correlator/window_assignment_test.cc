@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What lies between two known thunks, and what a launch looks like from outside.
+// The content between two known thunks, and the visible properties of a launch.
 
 #include "correlator/thunk_order/fill/window_assignment.h"
 
@@ -90,7 +90,7 @@ TEST(WindowAssignment, CopyThatMayReplaceALostOneIsNotUnique) {
   const std::vector<WindowActivity> one = {{LaunchKind::kDeviceCopy}};
   const std::vector<WindowActivity> two = {{LaunchKind::kDeviceCopy}, {LaunchKind::kDeviceCopy}};
   EXPECT_TRUE(AssignWindow(tokens, two)[0].IsOnly());
-  tokens[0].thunk.optional = true;  // In a branch, say.
+  tokens[0].thunk.optional = true;  // For example in a branch.
   const auto choices = AssignWindow(tokens, one);
   EXPECT_EQ(choices[0].token, 1u);
   EXPECT_FALSE(choices[0].IsOnly());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The program's answer to a pipeline job that is given as text, for tests that have recordings of
-// other formats: a line "MICRO_BATCHES STEP_NS PIPELINES STAGES", then one line "FORWARD_NS
+// The result of the program for a pipeline job given as text, for tests with recordings of other
+// formats. Input: a line "MICRO_BATCHES STEP_NS PIPELINES STAGES", then one line "FORWARD_NS
 // BACKWARD_NS" per stage of each pipeline. Prints "SLOWDOWN PIPELINE STAGE AGAINST_PEERS
 // AGAINST_STAGES".
 

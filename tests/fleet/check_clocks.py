@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks of real ranks, shifted, drifting and in another order, are found again within the error that
-is stated, and groups that share no collective are refused (real_clocks.cc says how that is judged).
+"""Clocks of real ranks are shifted, drift and come in another order. They are found again within the stated
+error, and groups without a common collective are rejected (real_clocks.cc defines both).
 
   tests/fleet/check_clocks.py --xlatrace build/release/bin/xlatrace \\
       --tool build/release/tests/fleet/fleet_real_clocks [--data DIR] [--cases 100] [--seed 1]
 
-The ranks: two of the four processes of nsys-jax-pax-fsdp4-a100, those that DIR holds, each with a clock
-of its own; four devices of nsys-jax-maxtext-fsdp4-h100, which one clock saw. Prints a Markdown table.
-Exit status 1 where a case is wrong, 77 where DIR lacks the captures."""
+The ranks: two of the four processes of nsys-jax-pax-fsdp4-a100 (those in DIR), each with its own clock.
+The others are four devices of nsys-jax-maxtext-fsdp4-h100 with one common clock. Prints a Markdown table.
+Exit status 1 if a result is wrong, 77 if DIR lacks the captures."""
 
 import argparse
 import subprocess
@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-import shared_data  # noqa: E402, beside the rooms
+import shared_data  # noqa: E402, in the folder of the components
 
 SOURCES = {
     "Pax, A100": ("captures/nsys-jax-pax-fsdp4-a100/proc0", "captures/nsys-jax-pax-fsdp4-a100/proc1.zip"),

@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-import shared_data  # noqa: E402, beside the rooms
+import shared_data  # noqa: E402, in the folder of the components
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DAY_NS = 86_400 * 10**9

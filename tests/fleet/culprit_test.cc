@@ -55,10 +55,11 @@ TEST(FindCulprit, CleanJobsHaveNoCulprit) {
       if (answer.cause != Cause::kNone) ++wrong;
     }
   }
-  EXPECT_LE(wrong, static_cast<size_t>(Repetitions(1, 3)));  // Of 181 and of 300.
+  EXPECT_LE(wrong, static_cast<size_t>(Repetitions(1, 3)));  // For 181 and 300 samples.
 }
 
-// What it costs is what the same job, by the same random numbers, takes without the plant.
+// The cost is the time of the job less that of the same job, with equal random numbers, without the
+// plant.
 TEST(FindCulprit, StepWithoutTheCulpritEqualsTheCleanJob) {
   for (const double factor : {0.1, 0.4, 1.0}) {
     const MadeJob made = MakeJob(
@@ -70,9 +71,9 @@ TEST(FindCulprit, StepWithoutTheCulpritEqualsTheCleanJob) {
   }
 }
 
-// Twelve ranks, two to a host, gather among four neighbours and reduce across: both take 10 ms
-// where host 2 takes part, else 2. Ranks of its hosts are in two slow exchanges, most others in
-// one, so that what sets the slowest apart is half of what is won without the link.
+// Twelve ranks, two per host, gather among four neighbours and reduce across hosts. Both take 10 ms
+// if host 2 takes part, otherwise 2. Ranks of host 2 are in two slow exchanges, most others in one.
+// So the excess of the slowest ranks is half of the saving without the link.
 TEST(FindCulprit, WithoutASlowLinkAllItsExchangesAreShorter) {
   constexpr size_t kRanks = 12, kSteps = 12;
   constexpr double kWork = 46e6, kFast = 2e6, kSlow = 10e6;

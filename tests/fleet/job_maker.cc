@@ -119,7 +119,7 @@ class Simulation {
     }
   }
 
-  // Who comes early waits; what is told of it is how long each was in there.
+  // A rank that arrives early waits; only its time inside the exchange is reported.
   void Meet(size_t s, int exchange, std::vector<double>& at) {
     std::map<size_t, double> last;
     std::map<size_t, double> takes;

@@ -43,8 +43,8 @@ TEST(JobPath, PathRunsThroughTheLastRank) {
                           PathSegment{.step = 7, .rank = 0, .from = 0, .own_ns = 5}));
 }
 
-// Rank 0 is last at 20 in collective 0 (exchange 5, all go at 25), rank 1 at 60 in collective 1
-// (exchange 10, all go at 70), rank 2 has 30 to do after that.
+// Rank 0 is last at 20 in collective 0 (exchange 5, all end at 25). Rank 1 is last at 60 in
+// collective 1 (exchange 10, all end at 70). Rank 2 computes for 30 after that.
 //
 //   rank 0  ====================XXXXX==========------------------------XXXXXXXXXX==
 //   rank 1  ==========----------XXXXX===================================XXXXXXXXXX=
@@ -273,9 +273,9 @@ TEST(FindPath, OneRankHasNoPath) {
   EXPECT_GOLDEN_TEXT(FindPath(path, On(0)).why_not);
 }
 
-// Jobs on one true clock: each rank computes, starts collectives of random groups, which run on one
-// stream in order, and waits for them later. Computations end on 1, exchanges on 0 (of a million),
-// so that the path's own time on a rank says how many of the rank's computations are on it.
+// Jobs on one true clock. Each rank computes, starts collectives of random groups, which run on one
+// stream in order, and waits for them later. Computations end on 1, exchanges on 0 (of a million).
+// So the path's own time on a rank shows how many of its computations are on the path.
 constexpr int64_t kUnit = 1'000'000;
 
 struct Simulated {
@@ -319,7 +319,7 @@ int64_t Simulate(const Simulated& job, std::optional<size_t> slower, JobPath* pa
   std::vector<std::vector<PathCollective>> of_rank(job.ranks);
   std::vector<std::vector<int64_t>> end(rounds, std::vector<int64_t>(job.ranks));
   const auto wait = [&](size_t round, size_t rank) {
-    // While it stands still nothing computes.
+    // While the rank waits it does not compute.
     of_rank[rank][round].waited = main[rank] <= end[round][rank];
     main[rank] = std::max(main[rank], end[round][rank]);
   };
@@ -368,8 +368,8 @@ int64_t Simulate(const Simulated& job, std::optional<size_t> slower, JobPath* pa
   return latest;
 }
 
-// What makes it the critical path: it sums to the time of the job, and a rank whose computations
-// take longer makes the job longer by as much as there is of them on the path, and no more.
+// Two properties define the critical path. It sums to the time of the job. If the computations of a
+// rank take longer, the job takes longer by their number on the path, and not by more.
 TEST(JobPath, RankShareOfThePathEqualsItsSlowdownEffect) {
   std::mt19937_64 random(20);
   for (int n = 0; n < 300; ++n) {

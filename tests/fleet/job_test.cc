@@ -129,7 +129,7 @@ TEST_F(ReadJobTest, UnknownGroupsHaveNoCulprit) {
   EXPECT_THAT(Said(*job), testing::Contains("collectives_unpaired"));
 }
 
-// Of steps of 58 ms some 10 ms are in such a collective; while the job starts, a rank waits 30 s.
+// Of steps of 58 ms about 10 ms are in such a collective; during startup, a rank waits 30 s.
 TEST_F(ReadJobTest, WaitingDuringStartupIsNotPartOfSteps) {
   const auto share = [&](int64_t start_wait_ns) {
     const auto job = ReadJob(
@@ -172,8 +172,8 @@ TEST_F(ReadJobTest, SlowLinkOfAHostIsNamedAsLink) {
   EXPECT_GOLDEN_TEXT(WithoutFigures(job->answer.evidence.front()));
 }
 
-// Own times on the path by the ranks' numbers, and the most that a step of it is off from what the
-// ranks' clocks say that the step takes.
+// Own times on the path by rank number, and the largest difference between a step of the path and
+// its duration by the clocks of the ranks.
 struct PathOfJob {
   std::map<int64_t, int64_t> own_ns;
   int64_t exchange_ns = 0, worst_ns = 0;
@@ -253,8 +253,8 @@ TEST_F(ReadJobTest, PathOfSubgroupsRunsThroughTheSlowRank) {
   }
 }
 
-// Of each collective the first 10 us are exposed; beside the rest something runs to its end:
-// computation, for which the rank does not wait, or a copy.
+// The first 10 us of each collective are exposed. In parallel with the remaining time, other work
+// runs to its end: computation, for which the rank does not wait, or a copy.
 TEST_F(ReadJobTest, OnlyOverlappingComputationRemovesACollectiveFromThePath) {
   for (const bool copies : {false, true}) {
     const auto job =
@@ -286,7 +286,7 @@ TEST_F(ReadJobTest, AmbiguousPathIsReplacedByItsReason) {
   EXPECT_GOLDEN_TEXT(why_not({written.paths.front()}));
 }
 
-// Each stage has a program of its own and reduces among its ranks; sends and receives tell no
+// Each stage has its own program and reduces among its ranks. Sends and receives do not show
 // waiting.
 TEST_F(ReadJobTest, LongerPipelineStageIsBlamedOnTheProgram) {
   const auto job = ReadJob(Write({.ranks = 12, .stages = 3, .long_stage = 1.5}).paths);

@@ -18,8 +18,8 @@ TEST(PipelineTime, TimeOfEqualStagesEqualsTheFormula) {
   }
 }
 
-// By hand: the last stage takes 6 instead of 3 per micro-batch and never waits after the first
-// forward has come (1 + 1); its last backward goes back through two stages (2 + 2).
+// By hand: the last stage takes 6 instead of 3 per micro-batch. It never waits after the first
+// forward has arrived (1 + 1). Its last backward goes back through two stages (2 + 2).
 TEST(PipelineTime, LongLastStageDeterminesTheTime) {
   EXPECT_DOUBLE_EQ(PipelineTime({{1, 2}, {1, 2}, {2, 4}}, 5), 2 + 5 * 6 + 4);
 }
@@ -34,8 +34,9 @@ TEST(Balance, SlowWorkerIsComparedWithItsPeers) {
   EXPECT_EQ(answer.stage, 1u);
   EXPECT_DOUBLE_EQ(answer.against_peers, 2);
   EXPECT_DOUBLE_EQ(answer.against_stages, 1);
-  // Between what the slow stage needs alone (one forward before it, one backward behind it), and
-  // all stages after each other once, then the slow one seven times more. Even: 11 times 325.
+  // The step is at least the need of the slow stage alone (one forward before it, one backward
+  // after it). It is at most all stages in sequence once, and the slow one seven times more. Even
+  // stages: 11 times 325.
   EXPECT_GE(answer.slowdown, 6000 / (6000 - (100 + 8 * 600 + 200 - 11 * 325.0)));
   EXPECT_LE(answer.slowdown, 6000 / (6000 - (3 * 300 + 8 * 600 - 11 * 325.0)));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Jobs with one thing planted in them (job_maker.h), and what the program says of them:
-// CASES SEED RANKS...
+// Jobs with one planted fault (job_maker.h), and the answer of the program: CASES SEED
+// RANKS...
 //
 // Per number of ranks CASES planted ones, the causes in turn, and CASES clean ones. A case is right
 // where the cause is, named where rank, host, kind of GPU trouble or step are right too. The cost

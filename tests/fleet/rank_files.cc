@@ -197,7 +197,7 @@ void Meet(const RankFiles& wanted, bool neighbours, std::mt19937_64& random, con
   }
 }
 
-// All stages end together; who has less to do stands in a permute first.
+// All stages end together; a stage with less work first waits in a permute.
 int64_t Pipelined(const RankFiles& wanted, int64_t start, size_t s,
                   std::vector<std::vector<Step>>& steps) {
   int64_t last = 0;
@@ -261,7 +261,7 @@ Result<WrittenRanks> WriteRankFiles(const std::string& folder, const RankFiles& 
       at = Pipelined(wanted, at, s, steps);
       continue;
     }
-    if (wanted.shard > 0) continue;  // Sharded() says when they meet.
+    if (wanted.shard > 0) continue;  // Sharded() defines when they meet.
     for (size_t r = 0; r < wanted.ranks; ++r) {
       steps[r][s].end = last + kRankExchangeNs + static_cast<int64_t>(between(0, 3000));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ranks of a job as run.db files, one per rank, as `import` would leave them: steps of one matrix
+// Ranks of a job as run.db files, one per rank, as `import` writes them. A step has one matrix
 // product, one other kernel, a gap, and an all-reduce over all ranks.
 //
 // The job is simulated on one true clock; each file has its own, shifted and drifting.
@@ -22,14 +22,14 @@ struct RankFiles {
   size_t steps = 12;
   size_t kernels = 1;  // Other kernels of a step.
   int64_t seed = 1;
-  int64_t slow = -1;       // This rank's matrix products take half as long again.
+  int64_t slow = -1;       // The matrix products of this rank take 1.5 times as long.
   bool clocks = true;      // Shifted by up to 5 s, drifting by up to 20 ppm.
   bool apart = false;      // Ranks of odd number run a program of their own: nothing in common.
   int64_t group_size = 0;  // What the collectives say; 0: all ranks.
   // More than 0: FSDP and DP. Ranks gather in groups of so many neighbours after the product, and
   // at the end of the step reduce across: each with those at its place in the other groups.
   size_t shard = 0;
-  bool across = false;  // The other way round: gather across, reduce among neighbours.
+  bool across = false;  // Reversed: gather across hosts, reduce among neighbours.
   // Stages of a pipeline: so many ranks in a row have a program of their own; they reduce among
   // themselves, and the others stand in a permute until the last stage is through.
   size_t stages = 1;

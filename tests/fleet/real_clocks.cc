@@ -2,19 +2,19 @@
 
 // Clocks of real ranks, moved by known amounts: CASES SEED RUN_DB...
 //
-// A rank is a device of a RUN_DB. In every case each rank gets a clock of its own (shifted by up to
-// 10 s, drifting by up to 20 ppm), loses up to 40 % of its collectives, and ranks and ends come in
-// another order. What FitClocks then says of the time between two ranks has to be right within the
-// sum of the errors that it states, from the first to the last end that both have in common with
-// the first clock.
+// A rank is a device of a RUN_DB. In every trial each rank gets its own clock (shifted by up to 10
+// s, drifting by up to 20 ppm) and loses up to 40 % of its collectives. Ranks and ends come in
+// another order. The time between two ranks by FitClocks must be right within the sum of its stated
+// errors. This holds from the first to the last end that both ranks have in common with the first
+// clock.
 //
-// What is right: devices of one RUN_DB have one clock, so it is what was planted. Between two
-// RUN_DBs nobody knows how far their clocks were apart. There the reference is taken from
-// collectives that this case keeps from the fit, every third one, and by another method: medians
-// over the first, the middle and the last third of the recording.
+// The reference: devices of one RUN_DB have one clock, so the planted shift is the truth. Between
+// two RUN_DBs the true distance of the clocks is unknown. There the reference comes from every
+// third collective, which the fit does not get. It uses another method: medians over the first, the
+// middle and the last third of the recording.
 //
-// In a second series the ranks are parted into two groups that share no collective: they must stay
-// in two sets, and be right inside each.
+// A second series divides the ranks into two groups without a common collective. They must stay in
+// two sets, and be right inside each set.
 //
 // Prints a row of a Markdown table per series; exit status 1 where a case is wrong.
 
@@ -175,7 +175,8 @@ class Trial {
     }
     std::optional<Thirds> reference;
     if (ranks_[a].source != ranks_[b].source) reference.emplace(held);
-    // What is stated holds where both have ends in common with the first clock of their set.
+    // The stated error holds while both ranks have ends in common with the first clock of their
+    // set.
     size_t root = a;
     for (size_t r = 0; r < ranks_.size(); ++r) {
       if ((!parted || (r + a) % 2 == 0) && clock_of_[r] < clock_of_[root]) root = r;
@@ -224,7 +225,7 @@ int Main(int cases, uint64_t seed, const std::vector<std::string>& paths) {
   int wrong = 0;
   for (const bool parted : {false, true}) {
     if (parted && ranks->size() < 3) {
-      // Two ranks apart have nobody to be right about.
+      // Two separated ranks have no reference.
       Series series;
       for (int i = 0; i < cases; ++i) {
         Trial(*ranks, seed + static_cast<uint64_t>(i)).Run(true, series);

@@ -26,7 +26,7 @@ TEST(Skew, DifferentStepsAndGroupsAreDifferentCollectives) {
   skew.Add(Key(3, 1), 30, 0);
   skew.Add(Key(3, 0, 1), 40, 0);
   EXPECT_EQ(skew.size(), 4u);
-  EXPECT_FALSE(skew.Of(Key(3), 1));  // One alone waits for nobody that is known.
+  EXPECT_FALSE(skew.Of(Key(3), 1));  // A single rank waits for no known rank.
 }
 
 TEST(Skew, EqualNamesInTwoProgramsAreDifferentCollectives) {

@@ -15,7 +15,7 @@ import unittest
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-import shared_data  # noqa: E402, beside the rooms
+import shared_data  # noqa: E402, in the folder of the components
 
 DATA = shared_data.find("stragglers")
 PYTHON_TABLES = os.environ.get("XLATRACE_TEST_PYTHON_TABLES", "")

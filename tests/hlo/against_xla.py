@@ -4,11 +4,10 @@
 
     against_xla.py [--count N] [--seed S] [--keep FOLDER] TEXT...
 
-Run by a Python with jaxlib; the program is XLATRACE_BIN. Prints the texts that one accepts and the
-other refuses, folded by what was changed and by what was said. XLA's parser also infers shapes and
-counts operands, which ours leaves to the compiler, so that not every line is a fault. A text that ends
-XLA's parser (it has CHECKs) says nothing and is counted.
-"""
+Run by a Python with jaxlib; the program is XLATRACE_BIN. Prints the texts that one accepts and the other
+rejects, grouped by change and message. XLA's parser also infers shapes and counts operands, which ours
+leaves to the compiler, so not every line is a fault. A text that ends XLA's parser (it has CHECKs) has no
+message and is counted."""
 
 import argparse
 import collections
@@ -106,7 +105,7 @@ def mutate(text, known, chance):
 
 
 def of_xla(paths):
-    """What XLA's parser says of each: "" accepts, None: it ended."""
+    """The verdict of XLA's parser on each text: "" accepts, None: the parser ended."""
     said = []
     while len(said) < len(paths):
         worker = subprocess.Popen(

@@ -237,7 +237,7 @@ TEST(XSpace, XSpaceGivesItsPrograms) {
   EXPECT_THAT(ModulesInXSpace(space.substr(0, 40)).error().message, HasSubstr("byte"));
 }
 
-// 25 is what the profile's own list of programs says (facts of the recording).
+// 25 is the length of the profile's own list of programs (facts of the recording).
 TEST(XSpace, RecordedProfilesHoldReadablePrograms) {
   XLATRACE_SHARED_OR_SKIP(root, "xplane");
   size_t programs = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The samples of attribute_samples.txt, whose head says how it is written.
+// The samples of attribute_samples.txt, whose head describes the format.
 
 #ifndef XLATRACE_TESTS_HLO_ATTRIBUTE_SAMPLES_H_
 #define XLATRACE_TESTS_HLO_ATTRIBUTE_SAMPLES_H_

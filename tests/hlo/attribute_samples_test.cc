@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Every type of attribute that XLA's parser knows, and the numbers of every element type at their
-// ends.
+// Every type of attribute in XLA's parser, and the limits of every element
+// type.
 
 #include "tests/hlo/attribute_samples.h"
 
@@ -41,9 +41,9 @@ TEST(AttributeSamples, SamplesAreReadOrRejectedAsTheTableStates) {
   EXPECT_GT(samples, 500u);
 }
 
-// What XLA prints of the largest and smallest number of each type (RoundTripFpToString: as few
-// digits as read back to it), and what no longer rounds to a finite one. All of these were tried on
-// XLA's own parser.
+// XLA's text for the largest and smallest number of each type (RoundTripFpToString: the fewest
+// digits that read back), and numbers that no longer round to a finite one. All were tried on XLA's
+// own parser.
 TEST(ConstantSamples, LimitsOfEachTypeAreReadAndLargerValuesRejected) {
   struct Case {
     const char* type;

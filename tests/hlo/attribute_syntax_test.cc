@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Forms of attribute values. Everything that is refused here was tried on XLA's own parsers of
-// 2024, 2025 and 2026, and nearly all that is accepted; the rest XLA printed or read in other
+// Forms of attribute values. Every rejected form was tried on XLA's own parsers of 2024,
+// 2025 and 2026, and nearly every accepted one. XLA printed or read the others in other
 // years.
 
 #include "hlo/text/attribute_syntax.h"

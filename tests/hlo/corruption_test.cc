@@ -118,8 +118,8 @@ std::vector<std::string> InstructionNames(const model::HloModule& module) {
   return names;
 }
 
-// XLA was killed while it wrote: the reader says that the text is not whole, and what stands before
-// the end of it can still be had.
+// XLA was killed while it wrote. The reader reports that the text is incomplete, and the part
+// before the end is available.
 TEST(DamagedText, TruncatedTextIsAnErrorWithItsSoundPart) {
   const std::string text = kText;
   const auto whole = ReadText(Shared(text));
@@ -171,8 +171,8 @@ TEST(DamagedProto, TruncatedProtoIsAnErrorUnlessBetweenFields) {
       EXPECT_FALSE(cut.error().message.empty()) << size;
     }
   }
-  // Behind the module, before the buffer assignment: tag, length, and a message of 7 bytes (another
-  // tag and length, then 1: 0 and 2: 1000 as varints of 1 and 2 bytes).
+  // After the module, before the buffer assignment: tag, length, and a message of 7 bytes. The
+  // message has another tag and length, then 1: 0 and 2: 1000 as varints of 1 and 2 bytes.
   EXPECT_EQ(read, std::vector<size_t>{whole.size() - 9});
 }
 

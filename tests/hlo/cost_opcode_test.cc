@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One case for each row of what the cost models say of an opcode, worked out by hand; asynchronous
-// forms, library calls, loops; text against proto.
+// One test for each row of the cost models, computed by hand: opcodes, asynchronous forms, library
+// calls and loops. Text and proto are compared.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ constexpr int64_t kUnknown = -1;
 
 struct Row {
   const char* what;
-  const char* body;  // Of the entry computation; the last instruction is the one that is asked.
+  const char* body;  // The entry computation; the test concerns its last instruction.
   int64_t flops;
   int64_t transcendentals;
   int64_t bytes;
@@ -153,7 +153,8 @@ TEST(CostOfOpcode, CostsEqualXlasPlainModel) {
       {"reduce-scatter", P8 "r = f32[4] reduce-scatter(p), dimensions={0}, to_apply=add\n", 0, 0,
        48, 16},
       {"while", P8 "r = f32[8] while(p), condition=condition, body=body\n", 8, 0, 96, 32},
-      // Of each figure the larger: 8 flops and 96 bytes of one, 8 transcendentals of the other.
+      // The larger value of each figure: 8 flops and 96 bytes of one branch, 8 transcendentals of
+      // the other.
       {"conditional",
        P8 "c = pred[] constant(true)\n"
           "r = f32[8] conditional(c, p, p), true_computation=body, false_computation=small\n",
@@ -244,8 +245,9 @@ TEST(CostOfOpcode, GroupsWithAChannelCountPartitions) {
 }
 
 // HloCostAnalysis::GetConvolutionFlops: an output feature of a batch group reads only the images of
-// its group. Six images in three groups, a kernel of one position: for each of 5 x 5 positions, of
-// the 2 images of a group and of 3 output features, 4 input features are multiplied and added.
+// its group. The test has six images in three groups and a kernel of one position. For each of 5 x
+// 5 positions, 2 images of a group and 3 output features, 4 input features are multiplied and
+// added.
 TEST(CostOfOpcode, BatchGroupsDivideTheImages) {
   const model::HloModule module = Read(
       "x = f32[6,5,5,4] parameter(0)\nw = f32[1,1,4,3] parameter(1)\n"

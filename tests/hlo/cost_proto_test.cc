@@ -61,7 +61,7 @@ TEST(CostFromProto, ConvolutionCostFollowsFromTheProto) {
   EXPECT_EQ(cost.flops, 2 * (8 * 18 * 9) * 6 * (4 / 2));
 }
 
-// 4 ranks of 16 bytes each: 7 + 4 times that, whatever way the groups are given.
+// 4 ranks of 16 bytes each: 7 + 4 times that, for every notation of groups.
 TEST(CostFromProto, CostOfReplicaGroupsFollowsFromTheProto) {
   const auto gather = [](const Message& groups, Message module = {}) {
     const Message whole = Instruction("all-gather", 2, {16}, {1}).Append(groups);

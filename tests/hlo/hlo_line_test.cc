@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One line of HLO text that stands alone: its pieces, whom it needs, what is left of a cut one.
+// A single line of HLO text: its pieces, its operands, and the remainder of a cut line.
 
 #include "hlo/text/hlo_line.h"
 

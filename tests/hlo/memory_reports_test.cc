@@ -311,7 +311,7 @@ TEST(BufferAssignment, RecordedTextAndProtoAgree) {
     EXPECT_EQ(text->TotalBytes(), module->peak_memory_bytes);
     EXPECT_EQ(proto->TotalBytes(), text->ParameterBytes() + text->OutputBytes() +
                                        text->ConstantBytes() + text->TempBytes());
-    // What is alive at the peak fits into the heap, and no larger set of values does not.
+    // The values alive at the peak fit into the heap; no larger set of values may be alive.
     const MemoryPeak peak = PeakOf(*proto, nullptr);
     EXPECT_GT(peak.values.size(), 1u);
     EXPECT_LE(peak.bytes, proto->TempBytes());

@@ -23,7 +23,7 @@
 
 namespace xlatrace::hlo {
 
-// Path (of archives: ARCHIVE/ENTRY) and inflated content of a file whose name says HLO.
+// Path (for archives: ARCHIVE/ENTRY) and inflated content of a file with a name of HLO.
 using FileVisitor = std::function<void(const std::string& path, std::string bytes)>;
 
 inline bool IsHloDump(const std::filesystem::path& path) {

@@ -13,8 +13,8 @@
 
 namespace xlatrace::hlo {
 
-// Everything that text can hold must be the same: all but ids, program id, platform and peak
-// memory, and the raw attributes, whose meaning is compared through the fields made of them.
+// All facts that text can contain must be equal. Exceptions are ids, program id, platform, peak
+// memory and the raw attributes, whose meaning is compared through the derived fields.
 inline void ExpectSameModel(const model::HloModule& a, const model::HloModule& b) {
   EXPECT_EQ(a.name, b.name);
   EXPECT_EQ(a.is_scheduled, b.is_scheduled);

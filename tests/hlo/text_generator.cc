@@ -21,7 +21,7 @@ constexpr std::string_view kOpcodes[] = {
     "iota", "sort", "custom-call", "convolution", "all-reduce", "all-gather", "all-to-all",
     "infeed", "outfeed", "rng", "fft", "cholesky", "compare", "select", "clamp", "after-all",
     "tuple", "partition-id", "send", "recv-done", "topk", "domain", "reverse", "scan", "scaled-dot",
-    // Of other years, wrapped in async, and of a year to come.
+    // Opcodes of other years, wrapped in async, and of a future year.
     "cross-replica-sum", "equal-to", "less-than-or-equal-to", "trace", "tuple-select",
     "generate-token", "host-compute", "custom-call-start", "reduce-scatter-done",
     "all-to-all-update", "brand-new-op"};
@@ -48,7 +48,8 @@ class Generator {
  public:
   Generator(uint32_t seed, const std::vector<AttributeType>& types) : random_(seed), types_(types) {
     for (size_t t = 0; t < types.size(); ++t) {
-      // What depends on where it stands is made by the generator itself, or is not for all.
+      // The generator itself makes attributes that depend on their place or do not fit all
+      // instructions.
       if (IsOneOf(types[t].name,
                   {"kHloComputation", "kBracedHloComputationList", "kInstructionList",
                    "kParameterReplication", "kShape, layouts", "two of one name", "kFusionKind"})) {
@@ -77,7 +78,7 @@ class Generator {
  private:
   struct Value {
     std::string name;
-    size_t elements = 0;  // Of a tuple.
+    size_t elements = 0;  // Elements of a tuple.
   };
   // A computation that is being written.
   struct Body {
@@ -98,7 +99,7 @@ class Generator {
   }
   void Use(std::string_view what) { out_.used.emplace(what); }
 
-  // At least one blank, and whatever else separates words.
+  // At least one blank, and other separators of words.
   void Blank() {
     Put(" ");
     if (!comments_ || !random_.OneIn(8)) return;
@@ -533,7 +534,7 @@ std::vector<BrokenText> BreakText(const GeneratedText& whole,
         break;
       case PlaceKind::kEquals:
         replace(place, "", "no '='", false);
-        broken.back().offset = 0;  // Inside of braces it was what told a computation from names.
+        broken.back().offset = 0;  // Inside of braces it distinguished a computation from names.
         break;
       case PlaceKind::kShape: {
         std::string shape = old;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Makes HLO texts over the grammar of XLA's parser: every attribute of attribute_samples.txt, every
-// element type, literals, shapes and layouts of all years, long and short form, computations by
-// name and inline, nested instructions, tables of stack frames, comments and blanks wherever they
-// may stand. What an instruction computes makes no sense; the reader does not ask.
+// Makes HLO texts over the grammar of XLA's parser. They have every attribute of
+// attribute_samples.txt, every element type, and literals, shapes and layouts of all years. They
+// have long and short form, computations by name and inline, nested instructions, tables of stack
+// frames, comments and blanks. The computation makes no sense; the reader does not check that.
 //
 // The same seed gives the same text on every machine.
 
@@ -22,7 +22,7 @@
 namespace xlatrace::hlo {
 
 enum class PlaceKind : uint8_t {
-  kInstructionName,  // Of all but the first of a computation; `other` is an earlier name.
+  kInstructionName,  // For all but the first of a computation; `other` is an earlier name.
   kEquals,           // Behind the name of an instruction.
   kShape,
   kOpcode,
@@ -34,7 +34,7 @@ enum class PlaceKind : uint8_t {
   kCalledName,        // The name of a computation.
   kInstructionStart,  // Of one that is not ROOT where another one is.
   kInstructionEnd,
-  kComputationStart,  // Of one that is not ENTRY where another one is.
+  kComputationStart,  // A computation that is not ENTRY, if another one is.
   kComputationEnd,    // '}'
 };
 

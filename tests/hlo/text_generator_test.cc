@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint32_t kSeeds = 400;
 
-// Of "12:7: ..."; npos where the message does not begin like that.
+// Offset of "12:7: ..."; npos if the message has another form.
 size_t OffsetOf(const std::string& message, const std::string& text) {
   size_t line = 0;
   size_t column = 0;

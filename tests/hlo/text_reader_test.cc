@@ -364,7 +364,7 @@ ENTRY e {
   EXPECT_EQ(part->module.computations[part->module.entry].name, "e");
   EXPECT_EQ(part->module.computations[part->module.entry].instruction_count, 3u);
   EXPECT_TRUE(Find(part->module, "r").is_root);
-  // Of a whole text there is no damage; of nothing no part.
+  // A whole text has no damage; an empty text has no part.
   EXPECT_EQ(ReadTextPartial(Shared(Entry("a = f32[] parameter(0)")))->damage, "");
   EXPECT_FALSE(ReadTextPartial(Shared("HloModule m\n\nENTRY e {\n  a = f3")));
 }

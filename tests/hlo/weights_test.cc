@@ -68,8 +68,8 @@ TEST_F(WeightsTest, ABroadcastIsNeitherWrittenNorRead) {
   EXPECT_DOUBLE_EQ(Of("shifted") / Of("negate"), (2 * 8192 + 4) / (2 * 8192.0));
 }
 
-// An H100 does 66.9 cycles' worth of work per picosecond and moves 3.35 bytes in it: the 79 cycles
-// of an exponential hide behind 8 bytes, the 467 of a tanh do not.
+// An H100 does 66.9 cycles of work per picosecond and moves 3.35 bytes in it. The 79 cycles of an
+// exponential are hidden behind 8 bytes; the 467 cycles of a tanh are not.
 TEST_F(WeightsTest, CostlyOpsWeighTheirComputeTime) {
   EXPECT_DOUBLE_EQ(Of("exp"), Of("negate"));
   EXPECT_NEAR(Of("tanh") / Of("negate"), (467 / 66.9) / (8 / 3.35), 0.01);

@@ -75,7 +75,7 @@ std::string LittleEndian(uint64_t value, int bytes) {
 
 struct ZipEntry {
   std::string name;
-  std::string stored;  // As it lies in the archive.
+  std::string stored;  // Bytes as stored in the archive.
   uint64_t size = 0;   // What the archive says it becomes.
   uint32_t crc = 0;
   bool deflated = false;

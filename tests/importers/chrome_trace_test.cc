@@ -150,7 +150,7 @@ TEST(Kineto, DevicesHaveTheirOwnFacts) {
     EXPECT_EQ(facts.sm_count, unit + 11);
     EXPECT_EQ(facts.shared_memory_per_block_optin_bytes, unit + 12);
   }
-  // Nothing is said of the third, and nothing is borrowed.
+  // The third device has no properties and gets none from others.
   EXPECT_EQ(sink.devices[2].ordinal, 2);
   EXPECT_EQ(sink.devices[2].name, "");
   EXPECT_EQ(sink.devices[2].sm_count, std::nullopt);
@@ -247,7 +247,8 @@ TEST(Kineto, HostRowsAreLinkedToLaunchesOrCounted) {
   EXPECT_EQ(sink.Stat("event_damaged"), 0);
 }
 
-// with_stack=True: what is neither PyTorch's own nor a built-in function says where the host was.
+// with_stack=True: functions outside of PyTorch that are not built-in show the position of the
+// host.
 TEST(Kineto, PythonFramesOfWorkingThreadsAreRanges) {
   std::string text = KinetoTrace();
   const auto frame = [](std::string_view name, int tid) {
@@ -420,7 +421,7 @@ TEST(XprofJson, RowsEqualThoseOfTheXSpace) {
   EXPECT_EQ(sink.info.at("source"), "xprof_json");
 }
 
-// A run of a program on two streams, and the next one; copies may not say of which program.
+// A run of a program on two streams, and the next run. Copies may lack the program.
 TEST(XprofJson, ARunOnTwoStreamsIsOneRun) {
   std::string trace = R"json({"displayTimeUnit": "ns", "traceEvents": [
     {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0"}},
@@ -445,7 +446,8 @@ TEST(XprofJson, ARunOnTwoStreamsIsOneRun) {
   EXPECT_NE(sink.activities[0].run_key, sink.activities[3].run_key);
 }
 
-// Two launches in a thunk each, one between them, and one whose record says itself what it is.
+// Two launches inside one thunk each, one between the thunks, and one whose own record names its
+// instruction.
 TEST(Kineto, XlaRangesAroundALaunchNameItsInstruction) {
   const auto event = [](const char* cat, const std::string& name, int ts, int dur, int tid,
                         const std::string& arguments) {
@@ -490,7 +492,7 @@ TEST(Kineto, XlaRangesAroundALaunchNameItsInstruction) {
   EXPECT_EQ(sink.activities[0].run_key, sink.activities[2].run_key);
 }
 
-// XProf's JSON tells programs by the events around a row only.
+// In XProf's JSON, only the events around a row identify its program.
 TEST(XprofJson, ProgramFollowsFromTheModuleLines) {
   const auto name = [](const char* what, int pid, int tid, const char* label) {
     return "{\"ph\":\"M\",\"name\":\"" + std::string(what) + "\",\"pid\":" + std::to_string(pid) +
@@ -680,7 +682,7 @@ TEST(ChromeTraceCorruption, CompressionBombAfterRealEventsKeepsTheEvents) {
 TEST(ChromeTraceCorruption, ChangedGzipIsReported) {
   std::string bytes = GzipCompress(KinetoTrace());
   const MemorySink whole = ImportText(bytes);
-  bytes[bytes.size() - 6] ^= 1;  // Of the checksum.
+  bytes[bytes.size() - 6] ^= 1;  // One byte of the checksum.
   const MemorySink sink = ImportText(bytes);
   EXPECT_EQ(sink.activities.size(), whole.activities.size());
   EXPECT_EQ(whole.Stat("trace_truncated"), 0);

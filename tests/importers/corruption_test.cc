@@ -198,7 +198,7 @@ TEST(XplaneCorruption, OrderOfPlanesAndEventsDoesNotMatter) {
   EXPECT_EQ(sink.Stat("repeated_row"), 0);
 }
 
-// Every row must stay referable and every interval sane, whatever the bytes.
+// For all bytes, every row can be referred to and every interval is sane.
 void ExpectTablesAreSane(const MemorySink& sink) {
   for (const model::Activity& a : sink.activities) {
     ASSERT_LE(a.start_ns, a.end_ns);

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must come out of an importer, counted without it, and what its tool says came out.
+"""The expected output of an importer, counted without it, and the output that its tool prints.
+
+The scripts of this folder count a recording, or a workload that they write themselves, into Figures. They
+compare them with the rows of the importer as `importer_counts` prints them.
 
 The scripts of this folder count a recording, or a workload that they write themselves, into Figures,
 and compare them with what `importer_counts` prints of the importer's rows.
@@ -15,9 +18,9 @@ import tempfile
 import unittest
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-import shared_data  # noqa: E402, beside the rooms
+import shared_data  # noqa: E402, in the folder of the components
 
-PROGRAM = None  # Path of importer_counts, or of what main() was told of.
+PROGRAM = None  # Path of importer_counts, or the path given to main().
 DATA = None  # Folder of recordings, where main() was asked for one.
 
 

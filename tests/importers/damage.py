@@ -22,7 +22,7 @@ import tempfile
 import zlib
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-import shared_data  # noqa: E402, beside the rooms
+import shared_data  # noqa: E402, in the folder of the components
 
 INPUTS = ('kineto/*.json.gz', 'nsys/*.sqlite', 'xplane/*.xplane.pb', 'own/jax-cpu/*.xplane.pb.xz',
           'captures/nsys-jax-pax-fsdp4-a100/proc1.zip')
@@ -31,7 +31,7 @@ TIMEOUT_S = 120
 
 
 def damaged(data, seed, cut):
-    """The same damage for the same seed, whatever the machine; none without a seed."""
+    """Equal damage for equal seeds on every machine; none without a seed."""
     if seed is None:
         return data
     rng = random.Random(seed)

@@ -16,12 +16,12 @@ namespace {
 
 struct Field {
   uint32_t key = 0;
-  std::string payload;  // Of fields with a length.
+  std::string payload;  // Payload of fields with a length.
   uint64_t value = 0;   // Of varints.
   bool operator==(const Field&) const = default;
 };
 
-// What protozero reads of the same bytes held in memory; ends where it throws.
+// The fields that protozero reads from the same bytes in memory, until it throws.
 std::vector<Field> ByProtozero(const std::string& bytes, bool* damaged) {
   std::vector<Field> fields;
   protozero::pbf_reader reader(bytes);

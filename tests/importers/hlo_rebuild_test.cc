@@ -184,8 +184,8 @@ TEST_F(RebuildTest, CutLoopBodyIsCompletedAndItsConditionFound) {
   }
 }
 
-// A loop whose body branches; of the called computations the loop's text tells the body's first
-// line only, and the conditional's text nothing.
+// A loop whose body branches. Of the called computations, the loop's text contains only the body's
+// first line, and the conditional's text none.
 RegisteredModule BranchesInALoop(bool second_branch_is_told) {
   RegisteredModule module;
   module.name = "jit_switch";
@@ -300,7 +300,7 @@ TEST_F(RebuildTest, EntryFollowsTheRecordedOrder) {
   });
   EXPECT_EQ(order_of(), "a b c d free ");
   EXPECT_TRUE(hlo_->is_scheduled);
-  EXPECT_TRUE(At("d").is_root);  // Nobody uses the constant either, but it computes nothing.
+  EXPECT_TRUE(At("d").is_root);  // The constant is unused as well, but it computes nothing.
   Read(module, [](const RegisteredInstruction& i) {
     return i.name == "b" ? 20 : i.name == "c" ? 10 : i.name == "d" ? 40 : Never(i);
   });
@@ -309,7 +309,7 @@ TEST_F(RebuildTest, EntryFollowsTheRecordedOrder) {
   EXPECT_FALSE(hlo_->is_scheduled);
 }
 
-// Of what nobody uses the result is what comes last.
+// The last instruction without a user is the root.
 TEST_F(RebuildTest, LastUnusedInstructionIsTheRoot) {
   RegisteredModule module;
   module.name = "m";

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts recorded profiles a second time, with no code in common with the importers.
 
-A protobuf walker of thirty lines and Python's sqlite3 module count launches, sum time, take unions
-and group by (module, program, instruction); the tool `importer_counts` must print the same figures.
+A protobuf walker of thirty lines and Python's sqlite3 module count launches, sum time and compute unions.
+They group by (module, program, instruction). The tool `importer_counts` must print equal figures.
 
 usage: independent_counts.py --tool build/.../importer_counts
 Exit status 77 (skipped) when the data is absent.
@@ -284,7 +284,7 @@ def count_nsys(path):
     }
     devices = set()
     rows = [(*row, kind) for kind, query in queries.items() for row in db.execute(query)]
-    ends = {}  # Of the work of a stream so far: the earlier kernel owns an overlap.
+    ends = {}  # End of the latest work per stream: the earlier kernel owns an overlap.
     for start, end, ordinal, gpid, correlation, size, name, context, stream, kind in sorted(rows, key=lambda r: r[:2]):
         pid = gpid // 2**24 % 2**24
         devices.add((pid, ordinal))

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One little workload as PyTorch's profilers have written it since 2019, counted twice.
 
-The writers follow torch/autograd/profiler.py (until 1.8: the list form without categories) and
-libkineto's output_json.cpp of 2021 to 2026, for CUDA, ROCm and XPU: names of categories, numbers or
-texts for threads, microseconds whole, as doubles or with three decimals from a base in nanoseconds. What
-must come out is counted from the workload alone.
+The writers follow torch/autograd/profiler.py (until 1.8: the list form without categories) and libkineto's
+output_json.cpp of 2021 to 2026, for CUDA, ROCm and XPU. They differ in names of categories, in numbers or
+texts for threads, and in times. Times are whole microseconds, doubles, or three decimals from a base in
+nanoseconds. The expected figures are counted from the workload alone.
 
 usage: kineto_ages.py --tool build/.../importer_counts
 """

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """People's SQL for Nsight Systems exports gives the same rows on an export and on our import of it.
 
-Twenty statements of the kinds that NVIDIA's documentation of the SQLite export and `nsys stats` show
-(resolving names, GPU traces and summaries, joining API calls with kernels, NVTX ranges with what was
-launched inside them, process and thread ids out of global ids).
+Twenty statements of the kinds in NVIDIA's documentation of the SQLite export and in `nsys stats`. They
+resolve names, list and summarize GPU traces, join API calls with kernels, and find launches inside NVTX
+ranges. They also take process and thread ids out of global ids.
 
 usage: nsight_statements.py --xlatrace build/.../xlatrace
 Exit status 77 (skipped) when the data is absent.

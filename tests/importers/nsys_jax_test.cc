@@ -49,7 +49,7 @@ class NsysJaxTest : public testing::Test {
 
 void ExpectTheTwoThunks(const MemorySink& sink) {
   ASSERT_EQ(sink.activities.size(), 4u);
-  // By launch: the measurement comes first, whatever the table's order.
+  // In order of launch: the measurement comes first in any order of the table.
   EXPECT_EQ(sink.Config(sink.activities[0]).symbol, "XlaAutotunerMeasurement");
   EXPECT_EQ(sink.activities[0].hint_id, 0);
   const model::Activity& loop = sink.activities[1];

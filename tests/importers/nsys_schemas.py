@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One little workload in the schemas that Nsight Systems' exports have had, counted twice.
 
-Two processes on two GPUs run kernels, copies and memsets under XLA's NVTX ranges. The workload is a
-list; a writer per era puts it into tables as that era's exports have them (NVIDIA's documentation of
-the SQLite export for 2020 to 2026, and the reports that ship with nsys, which name the tables they
-need); what must come out is counted from the list alone.
+Two processes on two GPUs run kernels, copies and memsets under XLA's NVTX ranges. The workload is a list.
+A writer per era puts it into tables in the layout of that era's exports. Sources are NVIDIA's
+documentation of the SQLite export for 2020 to 2026, and the reports of nsys, which name the tables they
+need. The expected figures are counted from the list alone.
 
 usage: nsys_schemas.py --tool build/.../importer_counts
 """
@@ -126,7 +126,7 @@ def write_host_rows(out, rows, event_class=False):
 
 
 def write_nvtx(out, rows, registered, domains=True):
-    """`registered`: texts are ids of strings (XLA registers its own), else they stand in the row."""
+    """`registered`: texts are ids of strings, as XLA registers its own; otherwise the texts are in the row."""
     def insert(pid, start, end, kind, text, domain):
         by_id = {'text': None if out.nulls else '', 'textId': out.string(text)}
         inline = {'text': text, 'textId': None}
@@ -289,7 +289,7 @@ class SchemasTest(counting.WrittenFileTest):
         self.check(graph_nodes, expected(workload()), self.RANGES, with_api_call=self.ALL)
 
     def test_export_of_a_time_window_is_read(self):
-        # The first run's calls are gone: its activities stay, and nothing says whose they are.
+        # The calls of the first run are missing: its activities stay, without a known owner.
         self.check(trimmed, expected(workload(), known=lambda row: row.run > 0), self.RANGES,
                    with_api_call=self.ALL * 2 // 3)
 

@@ -141,8 +141,8 @@ TEST_F(NsysTest, LaunchWithoutKernelIsLostIfLaterLaunchesHaveOne) {
   EXPECT_EQ(sink.Stat("launches_not_finished"), 2);
 }
 
-// What is captured into a graph does not run; graph launches without any row are not recorded at
-// all.
+// A call that is captured into a graph does not run. Graph launches without any row are not
+// recorded at all.
 TEST_F(NsysTest, LaunchesThatHaveNoRecordAreNotCountedAsLost) {
   const MemorySink sink =
       ImportSql(std::string(kSchema) +
@@ -251,7 +251,7 @@ TEST_F(NsysTest, RangesKeepDomainTextAndDepth) {
   EXPECT_EQ(sink.ranges[2].thread_id, 311);
   EXPECT_EQ(sink.Stat("range_not_finished"), 1);
   EXPECT_EQ(sink.Stat("nvtx_row_not_kept"), 1);
-  // What is no finished range is there for who asks for all rows, the names of domains too.
+  // Unfinished ranges and names of domains are available to queries for all rows.
   EXPECT_EQ(sink.ranges[1].domain_number, 3);
   ASSERT_EQ(sink.nvtx_rows.size(), 4U);
   EXPECT_THAT(sink.nvtx_rows[1], testing::HasSubstr(" 75 "));
@@ -294,7 +294,7 @@ TEST_F(NsysTest, UnreferencedCallMakesNoProcess) {
   EXPECT_EQ(sink.unreferred_calls[0].thread_id, helper);
 }
 
-// However long it takes: a launcher that asks how many devices there are makes a context.
+// This holds for a call of any length: a launcher that counts devices creates a context.
 TEST_F(NsysTest, UnreferencedLongCallMakesNoProcess) {
   const int64_t helper = (int64_t{99} << 24) + 1;
   const MemorySink slow = ImportSql(kSchema + Call(0, 200'000'000, 1, 7, helper) +
@@ -401,7 +401,7 @@ TEST_F(NsysTest, InvalidTimesAndNsysWarningsAreCounted) {
       "INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 'fine'), (2, '512 CUDA events were lost'), (2, 'Not "
       "all NVTX events might have been collected: 3 were dropped'), (3, 'bad'), (3, 'Unable to "
       "configure the collection of CPU IP/backtrace samples');");
-  EXPECT_EQ(sink.activities.size(), 1u);  // Of no duration, but a launch.
+  EXPECT_EQ(sink.activities.size(), 1u);  // It has no duration, but is a launch.
   EXPECT_EQ(sink.Stat("event_time_invalid"), 1);
   EXPECT_EQ(sink.Stat("nsys: bad"), 1);
   EXPECT_EQ(sink.stats.at("nsys: bad").severity, model::Severity::kError);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Modules from registered strings against the dump of the same compilation: what JAX's CUDA plugin
-// registered while it compiled a training step for sm_90 (a log of all NVTX calls), and what
-// --xla_dump_to wrote of the same step. Data: own/jax-sm90, skipped where it is absent.
+// Modules from registered strings, compared with the dump of the same compilation. JAX's CUDA
+// plugin registered the strings while it compiled a training step for sm_90 (a log of all NVTX
+// calls). --xla_dump_to wrote the dump. Data: own/jax-sm90, skipped if absent.
 
 #include <algorithm>
 #include <map>
@@ -24,8 +24,8 @@
 namespace xlatrace::importers {
 namespace {
 
-// The texts given to nvtxDomainRegisterStringA: lines "PID REGSTR dom=TSL TEXT", where TEXT may go
-// on over lines that do not begin with a number and one of the log's words.
+// The texts given to nvtxDomainRegisterStringA: lines "PID REGSTR dom=TSL TEXT". TEXT may continue
+// on lines that do not begin with a number and one of the log's words.
 std::vector<std::string> RegisteredTexts(const std::string& log) {
   static const std::set<std::string> kWords = {"INJECT", "CORE",   "CORE2", "DOMAIN", "PUSH",
                                                "POP",    "REGSTR", "EXT",   "SCHEMA", "seg"};
@@ -49,8 +49,8 @@ std::vector<std::string> RegisteredTexts(const std::string& log) {
       texts.back() += "\n" + line;
     }
   }
-  // The logger's own line end belongs to no text, and split did not keep it; a text that ended in
-  // a line end is followed by an empty line.
+  // The logger's own line end belongs to no text, and split removed it. A text that ended in a line
+  // end is followed by an empty line.
   return texts;
 }
 

@@ -41,7 +41,7 @@ class ParquetBuilder {
     return Column(name, 2, plain, present, dictionary, snappy);
   }
 
-  // What the footer says from now on, whatever the pages hold.
+  // From now on the footer states this number of rows, independent of the pages.
   ParquetBuilder& ClaimRows(int64_t rows) {
     rows_ = rows;
     return *this;

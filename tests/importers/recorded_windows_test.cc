@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a recording does not hold: windows, losses and endings, against what the builder left out.
+// Missing parts of a recording: windows, losses and endings, compared with the parts that the
+// builder left out.
 
 #include <gtest/gtest.h>
 
@@ -129,7 +130,8 @@ TEST_F(RecordedWindowsTest, WorkMayBeMissingFromTheFirstLaunchWithoutActivity) {
 TEST_F(RecordedWindowsTest, WorkMayBeMissingFromTheLastFlushOn) {
   builder_.Kernel("a", Launch(10), 100, 200);
   Clock(500'000'000);
-  Clock(1'000'000'000);  // Of a flush that began after the first: that much is there.
+  Clock(1'000'000'000);  // Clock of a flush that began after the first one, so data until then is
+                         // complete.
   builder_.Kill();
   EXPECT_EQ(Import().ending.unrecorded_from_ns, 500'000'000);
   EXPECT_EQ(sink_.Stat("process_killed"), 1);
@@ -190,8 +192,8 @@ TEST_F(RecordedWindowsTest, OverwrittenRecordsOfARingAreNotLost) {
   EXPECT_EQ(sink_.losses.size(), 1u);
 }
 
-// A stream that lags behind runs what was launched before the window opened while another one
-// already runs what belongs to it; likewise when it closes.
+// A stream that lags behind runs earlier launches after the window opened, while another stream
+// already runs launches of the window. The same happens when the window closes.
 TEST_F(RecordedWindowsTest, WindowExcludesUnrecordedWork) {
   Mark("window closed", 0);
   Mark("window opened", 1000);
@@ -213,8 +215,8 @@ TEST_F(RecordedWindowsTest, WindowExcludesUnrecordedWork) {
   for (const auto& range : sink_.ranges) EXPECT_EQ(range.text.find("outside"), std::string::npos);
 }
 
-// The begin of the second was lost with a block: how long it lasted nobody knows, and the time
-// since the first is no part of it.
+// The begin of the second interval was lost with a block. Its length is unknown, and the time since
+// the first is not part of it.
 TEST_F(RecordedWindowsTest, WindowEndWithoutABeginDoesNotExtendBackwards) {
   Mark("window closed", 0);
   Mark("window opened", 1000);
@@ -242,7 +244,7 @@ TEST_F(RecordedWindowsTest, LostLaunchLiesBeforeTheNextLaunchOfItsStream) {
   EXPECT_EQ(sink_.losses[0].correlation, 102u);
 }
 
-// A launch on another stream that began at once says nothing of the one that lies in the queue.
+// A launch on another stream that began at once gives no information about the queued launch.
 TEST_F(RecordedWindowsTest, LostLaunchMayRunUntilAllNeighbouringStreamsContinue) {
   builder_.Kernel("a", Launch(10), 100, 5000);
   Launch(20);
@@ -275,7 +277,7 @@ TEST_F(RecordedWindowsTest, WindowClosedForGoodEndedByRequest) {
   EXPECT_EQ(sink_.windows, (std::vector<model::Window>{{1, 100, 200, WindowEnd::kAsked}}));
 }
 
-// What CUPTI counts between two flushes, and no call tells of, lies around them.
+// Losses that CUPTI counts between two flushes, without a known call, lie around these flushes.
 TEST_F(RecordedWindowsTest, CountedLossesLieBetweenFlushes) {
   for (uint64_t flush = 1; flush <= 6; ++flush) {
     const uint64_t at = flush * 1'000'000;
@@ -314,7 +316,7 @@ TEST_F(RecordedWindowsTest, SecondLossEndsAfterItsOwnFlush) {
   EXPECT_EQ(sink_.losses[1].end_ns, 7'000'000);
 }
 
-// Of those, what a call tells of is not counted twice.
+// Losses with a known call are not counted twice.
 TEST_F(RecordedWindowsTest, DroppedRecordWithAKnownCallCountsOnce) {
   builder_.Kernel("a", Launch(10), 100, 200);
   Launch(20);
@@ -356,7 +358,7 @@ TEST_F(RecordedWindowsTest, MissingGraphNodeCountsAsLost) {
   EXPECT_EQ(sink_.Stat("launch_without_activity"), 1);
 }
 
-// Rows without times tell that nodes ran, not when: the call does.
+// Rows without times show that nodes ran, but not when. The call has the time.
 TEST_F(RecordedWindowsTest, LossInAGraphWithoutTimesStartsWithItsCall) {
   for (uint64_t k = 0; k < 20; ++k) {
     const uint32_t launch = builder_.Call(514, 1000 * k + 10, 1000 * k + 20, 0, 0);
@@ -378,7 +380,8 @@ TEST_F(RecordedWindowsTest, LossInAGraphWithoutTimesStartsWithItsCall) {
 class ConditionalGraphTest : public RecordedWindowsTest,
                              public ::testing::WithParamInterface<bool> {};
 
-// What the device decides runs as often as it does, as a whole: body 6 of a loop runs k times.
+// The device decides how often a body runs, but each run is complete: body 6 of a loop runs k
+// times.
 TEST_P(ConditionalGraphTest, BodyOfAConditionalGraphIsCompleteOrAbsent) {
   constexpr uint64_t kGraph = uint64_t{5} << 32, kBody = uint64_t{6} << 32;
   const auto run = [&](bool lacks_one) {
@@ -408,7 +411,7 @@ TEST_P(ConditionalGraphTest, BodyOfAConditionalGraphIsCompleteOrAbsent) {
 
 INSTANTIATE_TEST_SUITE_P(LacksOne, ConditionalGraphTest, ::testing::Bool());
 
-// Of three launches one that lacks a node may be one with that node disabled.
+// If one of three launches lacks a node, the node may have been disabled in that launch.
 TEST_F(RecordedWindowsTest, NodeOfARareGraphIsPossiblyMissing) {
   for (uint64_t k = 0; k < 3; ++k) {
     const uint32_t launch = builder_.Call(514, 1000 * k + 10, 1000 * k + 20, 0, 0);

@@ -41,7 +41,7 @@ class TemporaryFolder {
 
 class RecordingBuilder {
  public:
-  static constexpr uint64_t kStart = 1'700'000'000'000'000'000;  // Of the process.
+  static constexpr uint64_t kStart = 1'700'000'000'000'000'000;  // Start of the process.
 
   explicit RecordingBuilder(std::string path) : path_(std::move(path)) {
     const int fd = open(path_.c_str(), O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0600);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Recordings of our own collector: truth is what the builder was told.
+// Recordings of our own collector. The truth is the input of the builder.
 
 #include <filesystem>
 
@@ -119,7 +119,7 @@ TEST_F(RecordingTest, CommunicationOpsAreNamedWithoutALaunch) {
   builder.Kernel("ncclDevKernel_AllReduce", builder.Call(307, 40, 44, 0, 0), 1800, 1900);
   builder.Finish();
   Import(builder);
-  ASSERT_EQ(sink_.hints.size(), 2u);  // The other one says that the kernel is outside of ops.
+  ASSERT_EQ(sink_.hints.size(), 2u);  // The other hint means that the kernel is outside of ops.
   EXPECT_EQ(sink_.hints[0].op_name, "CollectiveReduceV2_1");
   EXPECT_EQ(sink_.hints[0].op_type, "CollectiveReduceV2");
   EXPECT_EQ(HintOf(0).op_name, "");
@@ -166,7 +166,8 @@ TEST_F(RecordingTest, GraphKernelHasItsNodesInstructionAndItsLaunchsRun) {
   RecordingBuilder builder(folder_ / "a.rec");
   const auto titles = builder.RegisterModule("jit_f", 7, AddAndFusion());
   const uint32_t buffer = builder.Text("Thunk:#hlo_op=command_buffer_1#");
-  // Recorded under the thunks' ranges; instantiated under the command buffer's, which says nothing.
+  // Recorded under the ranges of thunks, instantiated under the range of the command buffer, which
+  // has no instruction.
   builder.Node(NodeEvent::kCreated, 10, 501, 0, titles[kAdd], titles[0]);
   builder.Node(NodeEvent::kCreated, 12, 502, 0, titles[kFusion], titles[0]);
   builder.Node(NodeEvent::kCloned, 20, 901, 501, buffer, titles[0]);
@@ -249,7 +250,7 @@ TEST_F(RecordingTest, KilledProcessKeepsItsModuleThroughTheThunk) {
   EXPECT_EQ(sink_.stats["launch_without_activity"].severity, model::Severity::kDataLoss);
 }
 
-// Compiled twice under one name and number: the handle tells which one ran.
+// Compiled twice under one name and number: the handle identifies the module that ran.
 TEST_F(RecordingTest, ModulesOfOneNameAreDistinguishedByHandles) {
   RecordingBuilder builder(folder_ / "a.rec");
   const auto first = builder.RegisterModule("jit_f", 7, AddAndFusion());
@@ -389,7 +390,8 @@ TEST_F(RecordingTest, DevicesStreamsAndFactsAreImported) {
                                            .shared_memory_per_sm_bytes = 233472,
                                            .shared_memory_reserved_per_block_bytes = 1024});
   builder.writer->Add(recording::ContextRow{.context = 1, .device = 0, .null_stream = 13});
-  builder.writer->Add(recording::ContextRow{.context = 1, .device = 0});  // Of the callback.
+  builder.writer->Add(recording::ContextRow{.context = 1, .device = 0});  // The context of the
+                                                                          // callback.
   builder.writer->Add(recording::StreamRow{.context = 1, .stream = 13, .priority = -5});
   builder.Kernel("a", builder.Call(307, 10, 20, 0, 0), 1000, 1100);
   builder.Finish();

@@ -108,7 +108,7 @@ TEST(SameProcessSink, EmptySessionIsNoLossIfAnotherHasActivity) {
   }
 }
 
-// What ended a part decides what makes it one.
+// The reason why a session ended decides the advice.
 TEST(SameProcessSink, AdviceOnMissingRunsFollowsTheEndOfTheSession) {
   for (const bool full : {true, false}) {
     MemorySink memory;

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One little GPU workload as XSpace files of TensorFlow and JAX have held it since 2020, counted twice.
 
-The recordings that tests have are of AMD GPUs, CPUs and a TPU; these are NVIDIA's, by a writer per age:
-times of lines absolute (2020, 2021) or from the profile's start, texts in the event or referred to, names
-of stats and of derived lines as each age has them (xprof's xplane_schema.cc and XLA's cupti_collector.cc
-through the years). What must come out is counted from the workload alone.
+The recordings of other tests are of AMD GPUs, CPUs and a TPU. These files are NVIDIA's, with one writer
+per age. Times of lines are absolute (2020, 2021) or relative to the profile's start; texts are in the
+event or referred to. Names of stats and derived lines are those of each age (xprof's xplane_schema.cc and
+XLA's cupti_collector.cc through the years). The expected figures are counted from the workload alone.
 
 usage: xplane_ages.py --tool build/.../importer_counts
 """
@@ -86,7 +86,7 @@ def details(row, occupancy=''):
 
 def write(path, rows, refs, absolute, stats_of, derived, calls='/host:CPU', environment=True,
           stream='Stream #%d(Compute)', zipped=False):
-    """The file; `stats_of(row)`: what the age tells of an activity beside its details."""
+    """The file. `stats_of(row)`: stats of an activity in this age, besides its details."""
     line_ns = START if absolute else 0
     space = b''
     if environment:
@@ -116,7 +116,7 @@ def write(path, rows, refs, absolute, stats_of, derived, calls='/host:CPU', envi
 
 class AgesTest(counting.WrittenFileTest):
     def check(self, op_of, name='host.xplane.pb', **age):
-        """`op_of(row)`: (module, program id, instruction) that the age tells of a kernel."""
+        """`op_of(row)`: (module, program id, instruction) of a kernel in this age."""
         rows = workload()
         want = counting.Figures()
         for row in rows:

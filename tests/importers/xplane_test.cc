@@ -280,7 +280,7 @@ TEST(XplaneGpu, OnlyReferredApiCallsAndWaitsAreKept) {
   EXPECT_EQ(sink.calls[0].thread_id, 3958);
   EXPECT_EQ(sink.calls[1].name, "cuStreamSynchronize");
   EXPECT_EQ(sink.activities.at(0).api_call_id, 1);
-  EXPECT_EQ(sink.activities.at(1).api_call_id, 0);  // Nobody recorded that call.
+  EXPECT_EQ(sink.activities.at(1).api_call_id, 0);  // That call was not recorded.
   EXPECT_EQ(sink.Stat("api_call_not_kept: cuMemAlloc"), 1);
   EXPECT_EQ(sink.Stat("api_call_not_kept: cuStreamSynchronize"), 1);  // Shorter than a gap.
 }
@@ -325,7 +325,7 @@ TEST(XplaneCpu, EndMarkersAreSkipped) {
   PlaneBuilder host("/host:CPU");
   host.Line("t", 1, 0);
   host.Event("add.2", 0, 2'000, Op("add.2")).Event("end: add.2", 2'000, 300, {{"_c", int64_t{8}}});
-  host.Event("end: mul.3", 3'000, 300, Op("mul.3"));  // Whatever it says of the op.
+  host.Event("end: mul.3", 3'000, 300, Op("mul.3"));  // The name of the op does not matter.
   const MemorySink sink = ImportPlane(host);
   EXPECT_EQ(sink.activities.size(), 1u);
   EXPECT_EQ(sink.Stat("host_event_not_kept"), 0);

@@ -41,7 +41,7 @@ class PlaneBuilder {
     line.add_int64(3, timestamp_ns);
     return *this;
   }
-  // Of the last line; picoseconds.
+  // Of the current line; times in picoseconds.
   PlaneBuilder& Event(const std::string& name, int64_t offset, int64_t duration,
                       const StatList& stats = {}) {
     std::string bytes;
@@ -66,7 +66,7 @@ class PlaneBuilder {
     protozero::pbf_writer(lines_.back()).add_message(4, bytes);
     return *this;
   }
-  // What the metadata of an event name says, display name included.
+  // The metadata of an event name, including its display name.
   PlaneBuilder& Metadata(const std::string& name, const StatList& stats,
                          const std::string& display_name = {}) {
     auto& [display, encoded] = metadata_[EventId(name)];

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What any right critical path satisfies, checked on run.db files: view critical_path beside the raw rows.
+"""Properties of any right critical path, checked on run.db files: view critical_path against the raw rows.
 
     check_critical_path.py --xlatrace build/release/bin/xlatrace [--quick] [RUN.db | CAPTURE]...
 
@@ -35,7 +35,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-import shared_data  # noqa: E402, beside the rooms
+import shared_data  # noqa: E402, in the folder of the components
 from recording import Broken, Row, Run, bare_environment, call  # noqa: E402, beside this file
 
 CAPTURES = (
@@ -58,7 +58,7 @@ class Step:
     start: int
     end: int
     steady: bool
-    activities: list[Row]  # Of the device, that touch the step, by start.
+    activities: list[Row]  # Activities of the device that overlap the step, by start.
     path: list[Row]
 
 
@@ -150,7 +150,7 @@ def check_idle(step: Step) -> str | None:
 
 
 def check_queue(step: Step) -> str | None:
-    """Of each activity that a full queue holds: on the path for all of its time."""
+    """Each activity of a full queue is on the path for all of its time."""
     if any(a["self_ns"] < a["end_ns"] - a["start_ns"] for a in step.activities):
         return None
     on_path: dict[int, int] = collections.defaultdict(int)
@@ -238,7 +238,7 @@ def walk(step: Step) -> dict[str, int] | None:
 
 
 def check_busy(step: Step) -> str | None:
-    """Of one stream whose launches nobody knows: the device's time is all there is, so it is the path."""
+    """With one stream and unknown launches, only the device's time is known, so it is the path."""
     if len({a["stream_id"] for a in step.activities}) != 1:
         return None
     if any(a["called_ns"] is not None for a in step.activities):

@@ -4,9 +4,9 @@
 
     check_planted_paths.py --xlatrace build/release/bin/xlatrace [--only NAME]... [--keep DIR]
 
-Scripts of workloads.py run on the fake GPU. For the median steady step: how long each instruction is on the
-critical path, in microseconds, against what the script's own times say; and what is neither of a kernel
-nor of a copy. It also makes every check of check_critical_path.py on these recordings.
+Scripts of workloads.py run on the fake GPU. The median steady step has the time of each instruction on the
+critical path, in microseconds, and the time that belongs neither to a kernel nor to a copy. Both are
+compared with the script's own times. All checks of check_critical_path.py also run on these recordings.
 
 Exit status: 0 all are right, 1 not, 77 nothing could be run.
 """
@@ -22,8 +22,8 @@ from check_critical_path import judge  # noqa: E402
 from pairs import Pair, Side  # noqa: E402
 from recording import Broken, Recorder, Run, Skip  # noqa: E402
 
-# Of a pair of workloads.py and its side: how long which instruction is on the path, by the script.
-# What is not named is not on it. The rest of the step is between the launches.
+# For a pair of workloads.py and its side: the time of each instruction on the path, by the script.
+# Instructions that are not listed are not on the path. Other time of the step lies between the launches.
 EXPECTED: tuple[tuple[str, str, dict[str, float]], ...] = (
     ("queue_op_faster", "before", {"dot.1": 600, "add.2": 240, "sort.3": 600}),
     ("queue_op_faster", "after", {"dot.1": 600, "add.2": 240, "sort.3": 180}),
@@ -41,7 +41,7 @@ EXPECTED: tuple[tuple[str, str, dict[str, float]], ...] = (
     ("collective_faster", "before", {"dot.1": 400, "all-reduce.2": 400, "add.3": 60}),
     ("collective_hidden", "after", {"dot.1": 400, "add.3": 500}),
 )
-ALLOWED_PCT = 1.0  # Of the step.
+ALLOWED_PCT = 1.0  # Per cent of the step.
 
 
 def side_of(pair: Pair, which: str) -> Side:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold of every prediction, whatever the recording: asked by command line of real run.db files.
+"""Invariants of every prediction, for any recording, checked by command line on real run.db files.
 
     check_properties.py --xlatrace build/release/bin/xlatrace [--ops N] [RUN.db | CAPTURE]...
 
@@ -17,8 +17,8 @@ where the program has none), and N spread over the others:
   sum       kinds and rows of the new critical path sum to its length, and that is the step's within 6 %
              (of two steps that a change tells apart it is one, the step their mean)
 
-Where there is no prediction, a reason must be said. Exit status: 0 all hold, 1 not, 77 nothing to ask.
-"""
+If there is no prediction, a reason must be printed. Exit status: 0 all hold, 1 not, 77 no recording to
+check."""
 
 import argparse
 import collections
@@ -30,7 +30,7 @@ import tempfile
 from typing import Any
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-import shared_data  # noqa: E402, beside the rooms
+import shared_data  # noqa: E402, in the folder of the components
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from check_critical_path import CAPTURES  # noqa: E402, beside this file

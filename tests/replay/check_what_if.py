@@ -45,7 +45,7 @@ from recording import Broken, Recorder, Run, Skip, bare_environment, call  # noq
 
 WITHIN_PCT = 5.0
 NOISE_PCT = 3.0
-LEAST_RUNS = 3  # Of a pair with the host in it: fewer tell nothing of the noise.
+LEAST_RUNS = 3  # For a pair with the host in it; fewer runs do not show the noise.
 CLOCK_PCT = 1.0  # The after run's own scatter, where a range is asked whether it holds it.
 
 
@@ -72,7 +72,7 @@ class Outcome:
 
 
 def arguments_of(pair: Pair, before: Run, after: Run) -> list[str]:
-    """What a person would type, for these two recordings."""
+    """The command that a user would type for these two recordings."""
     words: list[str] = []
     for change in pair.changes:
         if isinstance(change, Flag):
@@ -99,7 +99,7 @@ def ask(recorder: Recorder, pair: Pair, folder: pathlib.Path, kept: bool) -> Out
         before = recorder.record(pair.kind, pair.before, folder / "before")
         after = recorder.record(pair.kind, pair.after, folder / "after")
     for run in (before, after):
-        run.step_ns()  # Without steps nothing else is to be asked.
+        run.step_ns()  # Without steps there is no other figure to compare.
     words = arguments_of(pair, before, after)
     answer = json.loads(
         call([str(recorder.xlatrace), "what-if", str(before.file), *words, "--format", "json"],

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """JAX programs for a CPU, each with a change that is made or not: cpu_programs.py NAME SETTINGS.
 
-SETTINGS is JSON; "changed" says which of the two it is. Every step is waited for, as one thread runs all.
-"""
+SETTINGS is JSON; "changed" selects the side. Every step is waited for, because one thread runs all work."""
 
 import json
 import sys
@@ -52,7 +51,7 @@ def sorting(changed, rows=768):
 
 
 def sort_gone(changed):
-    """A sort that nobody needs; with `changed` it is not there."""
+    """An unused sort; with `changed` it is absent."""
     weights, x = [draw(128, 128) for _ in range(3)], draw(768, 128)
 
     def loss(weights):

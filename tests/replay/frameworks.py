@@ -9,7 +9,7 @@ from pairs import Change, Flag, Op, Pair, Side, Without
 PRODUCTS = ("gemm*", "cutlass*", "nvjet*", "ampere*", "sm80*", "cublas*")
 
 
-# Kernels take what they are, whatever their name: the first prefix that fits.
+# Times of kernels, independent of the program: the first prefix that fits.
 EVEN = {"even_us": {product[:-1]: 200.0 for product in PRODUCTS} | {"": 12.0}}
 
 
@@ -33,7 +33,7 @@ def on_gpu(
 
 
 def named(opcode: str) -> str:
-    """Of the step's module: instructions of this name."""
+    """Instructions of the step's module with this name."""
     return f"op_name LIKE '%/{opcode}' AND module LIKE 'jit%'"
 
 
@@ -59,7 +59,7 @@ def cpu_pairs() -> list[Pair]:
         on_cpu("cpu_sort_and_sleep", "two_changes", "a faster sort, and no sleep", Op(sort),
                Flag("--no-gaps")),
         on_cpu("cpu_gather_faster", "gathering", "half of the rows", Op("op_kind = 'scatter_gather'")),
-        # What nests in a loop would be scaled with it; between iterations the loop leaves gaps.
+        # Ops inside a loop would be scaled with it; the loop leaves gaps between iterations.
         on_cpu("cpu_scan_unrolled", "scanning", "a scan's layers one after another",
                Op("op_kind = 'gemm'"), Op("op_kind NOT IN ('gemm', 'control')"), Flag("--no-gaps")),
     ]  # fmt: skip

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """JAX programs for the fake GPU, each with a change that is made or not: gpu_programs.py NAME SETTINGS.
 
-XLA compiles them for a GPU and launches them; kernels take what the scenario says. SETTINGS is JSON,
-"changed" says which of the two it is.
-"""
+XLA compiles them for a GPU and launches them; the scenario defines the times of kernels. SETTINGS is JSON,
+"changed" selects the side."""
 
 import json
 import sys

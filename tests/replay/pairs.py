@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a pair of programs is: before and after a change that is really made, and how `what-if` is told of it.
+"""A pair of programs, before and after a real change, and the arguments of `what-if` for this change.
 
-The change is said in SQL over the views of run.db, not in handles, which differ from run to run. The factor
-of an op is the one found for the op itself in both runs, so what is judged is the prediction of the step.
-"""
+The change is written as SQL over the views of run.db, because handles differ from run to run. The factor
+of an op comes from the op itself in both runs, so the test concerns the prediction of the step."""
 
 import dataclasses
 
@@ -13,7 +12,7 @@ class Op:
     """Ops that take another time: `where` over op_time of the run before, `after` of the run after."""
 
     where: str
-    after: str | None = None  # The same unless said.
+    after: str | None = None  # Equal to `before` by default.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +24,7 @@ class Without:
 
 @dataclasses.dataclass(frozen=True)
 class Flag:
-    """A change that is said as it is: "--no-gaps"."""
+    """A change with its own option: "--no-gaps"."""
 
     words: str
 
@@ -49,7 +48,8 @@ class Pair:
     before: Side
     after: Side
     changes: tuple[Change, ...]
-    # The recording does not tell which of several things will happen: the range must hold what did.
+    # The recording does not show which of several outcomes will happen: the interval must contain the actual
+    # one.
     undecided: bool = False
     host: bool = False  # The host's own time is in the step: measured several times.
     quick: bool = False  # Deterministic and short: for every commit.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records one side of a pair, and what is asked of run.db afterwards."""
+"""Records one side of a pair, and queries its run.db."""
 
 import ctypes.util
 import importlib
@@ -24,9 +24,9 @@ HIDDEN = ("NO_COLOR", "COLUMNS", "XLA_FLAGS", "JAX_PLATFORMS", "LD_PRELOAD")
 # One thread runs every op of a step (NPROC is how XLA's pool is sized).
 SINGLE_THREADED = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false", "NPROC": "1"}
 
-# What the profiler allocates while a step runs lies between XLA's buffers of some hundred kB, so that in some
-# processes, from some step on, glibc's malloc no longer finds the holes of the step before and takes fresh pages in
-# every step (1,250 faults, a third of a step of 5.6 ms). jemalloc keeps sizes apart and its pages.
+# The profiler's allocations during a step lie between XLA's buffers of some hundred kB. In some processes,
+# glibc's malloc then no longer reuses the holes of the previous step and takes new pages in every step. This
+# costs 1,250 faults, a third of a step of 5.6 ms. jemalloc keeps sizes apart and keeps its pages.
 ALLOCATOR = "jemalloc"
 KEEPS_PAGES = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}
 
@@ -34,7 +34,7 @@ Row = dict[str, Any]
 
 
 class Skip(Exception):
-    """What a pair needs is not here; the text says what."""
+    """A requirement of a pair is missing here; the text names it."""
 
 
 class Broken(Exception):
@@ -74,7 +74,7 @@ class Recorder:
         return Run(self.xlatrace, run)
 
     def kept(self, folder: pathlib.Path) -> "Run":
-        """What `record` has left in a folder."""
+        """The files of `record` in a folder."""
         return Run(self.xlatrace, folder / "run.db")
 
     def _workload(self, side: Side, folder: pathlib.Path, run: pathlib.Path) -> None:
@@ -116,7 +116,7 @@ class Recorder:
         self._import(run)
 
     def _even(self, side: Side, folder: pathlib.Path) -> str:
-        """A scenario in which each kernel takes what `even_us` says of its prefix; asks a run for names."""
+        """A scenario with the times of kernels by prefix (`even_us`); it gets kernel names from a run."""
         settings = dict(side.settings)
         prefixes: Any = settings.pop("even_us")
         names = self.record("jax_gpu", Side(side.program, settings), folder / "names")

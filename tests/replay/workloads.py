@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs that run on the fake GPU without a framework: scripts of fake_workload, with kernels as long as said.
+"""Pairs that run on the fake GPU without a framework: scripts of fake_workload with given kernel times.
 
-Streams, events, graphs and what the host does are all in the script, so every figure that a prediction
-needs is known, and two runs differ only by what the host takes.
-"""
+Streams, events, graphs and the host's work are all in the script. So every figure of a prediction is
+known, and two runs differ only by the host's time."""
 
 from pairs import Change, Flag, Op, Pair, Side, Without
 
 STEPS = 40
-COPY_SCALE = 20  # Of the device's times, where there are copies.
+COPY_SCALE = 20  # Scale of the device's times if there are copies.
 WARM_UP = "launch warm; sync"
 
 
 def natural_us(kernel: str) -> float:
-    """What the fake device takes for a kernel of this name (tests/fake_gpu/driver/timeline.cc)."""
+    """Time of a kernel with this name on the fake device (tests/fake_gpu/driver/timeline.cc)."""
     value = 0xCBF29CE484222325
     for byte in kernel.encode():
         value = (value ^ byte) * 0x100000001B3 % (1 << 64)
@@ -27,7 +26,7 @@ def scenario(kernels: dict[str, float], time_scale: float = 1) -> str:
 
 
 def registered(ops: str) -> str:
-    """Instructions of the module. Their names say that it trains: a step may then be idle for long."""
+    """Instructions of the module. Their names mark it as training: such a step may be idle for long."""
     text = (
         '{op} = f32[8]{{0}} custom-call(), custom_call_target=\\"any\\", '
         'metadata={{op_name=\\"jit(train_step)/transpose(jvp(mlp))/{word}\\"}}'

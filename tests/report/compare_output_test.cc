@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What two runs, or many, say of each other: gate's outputs, and a run as compare sees it.
+// Outputs of the gate, and a run as the comparison sees it.
 
 #include <algorithm>
 #include <string>
@@ -34,7 +34,7 @@ compare::GateResult ResultOf(std::initializer_list<Outcome> outcomes) {
   return result;
 }
 
-// What is not established passes in the gate itself, unless it is asked to be strict.
+// An unestablished change passes in the gate itself, except in strict mode.
 TEST(GateOutput, UnestablishedChangeIsASkippedTestUnlessStrict) {
   const compare::GateResult result = ResultOf({Outcome::kNotEstablished, Outcome::kPass});
   EXPECT_THAT(GateJunit(result, false), HasSubstr("failures=\"0\" skipped=\"1\""));
@@ -80,7 +80,7 @@ const compare::Op& Named(const compare::Run& run, const std::string& instruction
   return *op;
 }
 
-// Of the same program kernels are known, or only graphs: it moves as much.
+// For the same program, kernels or only graphs are known: the bytes are equal.
 TEST(LoadCompareRun, OpInAGraphHasTheCallsOfSingleLaunches) {
   SampleRun kernels;
   kernels.devices = 2;
@@ -88,7 +88,7 @@ TEST(LoadCompareRun, OpInAGraphHasTheCallsOfSingleLaunches) {
                  {.instruction = "fusion.2", .ns = 401, .bytes = 1'000}};
   SampleRun graphs = kernels;
   for (SampleOp& op : graphs.ops) op.calls = 0;
-  // Of 1,001 ns 600.6 and 400.4, rounded for each launch and not for their sum.
+  // 1,001 ns are divided into 600.6 and 400.4, rounded for each launch and not for their sum.
   graphs.graphs = {{.parts = {{0, 600'000, 601}, {1, 400'000, 400}}}};
   for (const SampleRun& sample : {kernels, graphs}) {
     const compare::Run run = Loaded(sample);
@@ -107,7 +107,7 @@ TEST(LoadCompareRun, OpInAGraphHasTheCallsOfSingleLaunches) {
     EXPECT_EQ(op.kernels[0].ns, 2 * 3 * ns);  // 2 devices, 3 steady steps.
     calls += op.kernels[0].calls;
   }
-  EXPECT_EQ(calls, 2 * 3);  // A graph is launched once, whoever has a part of it.
+  EXPECT_EQ(calls, 2 * 3);  // A graph is launched once, also if several ops share it.
 }
 
 TEST(LoadCompareRun, OpOfTwoKernelsCountsOneCallPerRun) {

@@ -65,7 +65,7 @@ TEST(DeviceParts, PartsWithoutPhaseAreLimitedByTimeWithoutPhase) {
                           Pair(StepPart::kExposedCopy, 2)));
 }
 
-// Recordings of PyTorch by Nsight: "unknown 100 %" would help nobody.
+// Recordings of PyTorch by Nsight: "unknown 100 %" would not be useful.
 TEST(DeviceParts, WithoutHloKernelsAreClassifiedByTheirNames) {
   RunView view = View(0, 100);
   view.modules.clear();

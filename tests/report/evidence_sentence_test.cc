@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a finding's instructions cost, in words.
+// The cost of a finding's instructions, in words.
 
 #include "report/evidence_sentence.h"
 

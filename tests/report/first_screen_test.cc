@@ -106,7 +106,7 @@ TEST(FirstScreen, BusyTimeHasItsShareOfWaiting) {
   OpFigure done;
   done.category = "copy-done";
   done.op_kind = "copy";
-  done.ns = 12'000'000;  // Of 18 ms.
+  done.ns = 12'000'000;  // The total is 18 ms.
   OpFigure start = done;
   start.category = "copy-start";
   start.ns = 3'000'000;

@@ -233,7 +233,7 @@ TEST(HtmlTest, NamesNeverBecomeMarkup) {
   EXPECT_LT(page.size(), 500'000u);
 }
 
-// The headline of a run as it stands in its page.
+// The headline of a run in its page.
 std::string HeadlineText(const SampleRun& run) {
   const RunView view = ViewOf(run);
   return "<h1>" + PlainText(TextOf(view).first) + "</h1>";

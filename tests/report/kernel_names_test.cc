@@ -34,7 +34,7 @@ TEST(KernelNames, ScopesAndLongArgumentsAreRemoved) {
             (Names{"e<CUDAFunctor_add<float>>", "e<MulFunctor<float>>"}));
 }
 
-// The page and the terminal cut names to the room they have; here the part that tells must be
+// The page and the terminal cut names to their width; here the distinguishing part must be
 // whole.
 TEST(KernelNames, LongSingleWordIsNotCut) {
   const std::string a = "cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align8";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a comparison takes from the main program of a run, from a run.db whose collectives are
-// known.
+// The figures of a run's main program that a comparison uses, from a run.db with known
+// collectives.
 
 #include "report/compare/main_programs.h"
 
@@ -20,8 +20,8 @@ namespace {
 
 constexpr int64_t kMiB = 1 << 20;
 
-// Of a program on 2 devices that in each execution exchanges 4 MiB twice with nothing beside it for
-// most of the time, and 64 MiB behind other work.
+// A program on 2 devices. In each execution it exchanges 4 MiB twice, mostly exposed, and 64 MiB
+// behind other work.
 std::optional<double> ExposedBytes(int64_t steps) {
   SampleRun run;
   run.devices = 2;

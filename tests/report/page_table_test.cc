@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Columns of the page's data: what is written is what docs/development/page-data.md says, byte by
-// byte, and what the page's app reads (report/ui/tests/golden.test.ts decodes the same file).
+// Columns of the page's data. The written bytes are those of docs/development/page-data.md, and
+// those that the page's app reads. report/ui/tests/golden.test.ts decodes the same file.
 
 #include "report/page/page_table.h"
 
@@ -25,7 +25,7 @@ using OrderedJson = nlohmann::ordered_json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Every type and codec, with the values where they could go wrong. The expected values stand in
+// Every type and codec, with boundary values. The expected values are in
 // report/ui/tests/golden.test.ts.
 PageTable Everything(PageStrings* strings) {
   PageTable table("everything", strings);

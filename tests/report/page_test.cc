@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The whole page with its data, from run.db files whose figures are known. What the data says is
-// checked from outside by tests/e2e/test_page_data.py; here: that it is complete, sums up, and that
-// nothing in it depends on what a name holds.
+// The whole page with its data, from run.db files with known figures. tests/e2e/test_page_data.py
+// checks the data from outside. These tests check that it is complete, sums up, and does not depend
+// on the content of names.
 
 #include "report/page/page.h"
 
@@ -68,8 +68,8 @@ class PageTest : public testing::Test {
   TemporaryFolder folder_;
 };
 
-// A table of a page in one piece, read as docs/development/page-data.md says and as far as the
-// cases need it.
+// A table of a page in one piece, read by the rules of docs/development/page-data.md as far as the
+// tests need.
 class ReadTable {
  public:
   ReadTable(const std::string& page, const Json& table)

@@ -16,12 +16,12 @@ TEST(ProvenanceTest, EventNamesItsSourceIfThereIsOne) {
                         .before = {{.name = "negate.9"}},
                         .before_count = 1};
   EXPECT_EQ(PassWords(event), "priority-fusion, dump 74");
-  EXPECT_GOLDEN_TEXT(EventSentence(event));  // Of negate.9.
+  EXPECT_GOLDEN_TEXT(EventSentence(event));  // The source is negate.9.
   event.event = "renamed";
   EXPECT_GOLDEN_TEXT(EventSentence(event));
   event.event = "made";
   event.before_count = 1'200;
-  EXPECT_GOLDEN_TEXT(EventSentence(event));  // Of 1,200.
+  EXPECT_GOLDEN_TEXT(EventSentence(event));  // 1,200 instructions.
 }
 
 TEST(ProvenanceTest, PassWithoutANumberIsShownWithoutOne) {

@@ -216,7 +216,7 @@ class SampleWriter {
     return end;
   }
 
-  // Of one launch that starts at `start`; 0: none.
+  // A call for one launch that starts at `start`; 0: none.
   Id AddCall(Id process, const SampleOp& op, int64_t start) {
     if (op.called_ahead_ns == 0) return 0;
     const int64_t called = start - op.called_ahead_ns;
@@ -257,7 +257,7 @@ class SampleWriter {
       const int64_t calls = op.calls * run_.devices;
       const int64_t call_ns = op.ns + op.second_kernel_ns;
       const auto [graph_runs, graph_ns] =
-          InGraphs(static_cast<size_t>(&op - run_.ops.data()));  // Of one step of all devices.
+          InGraphs(static_cast<size_t>(&op - run_.ops.data()));  // For one step of all devices.
       AddScopeTimes(op, calls * run_.steps * call_ns + graph_ns * run_.steps);
       if (!Attributed(op)) {
         none.occurrences += calls * run_.steps;
@@ -288,7 +288,7 @@ class SampleWriter {
                      [](const auto& a, const auto& b) { return a.self_ns > b.self_ns; });
   }
 
-  // Startup is the first step; all others are alike. Without steady steps no step is typical.
+  // Startup is the first step; all other steps are equal. Without steady steps no step is typical.
   std::vector<model::TimeTreeRow> TimeTree() const {
     using model::TreeKind;
     std::vector<model::TimeTreeRow> rows;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Writes small run.db files whose every figure is known by construction: ops run one after the
-// other, the same in every step, then the device is idle. What the analysis would derive is summed
-// up here in the plainest way, apart from the code under test.
+// Writes small run.db files whose figures are known by construction: ops run in sequence, equal in
+// every step, then the device is idle. The derived figures are summed up here in a simple way,
+// independent of the code under test.
 
 #ifndef XLATRACE_TESTS_REPORT_SAMPLE_RUN_H_
 #define XLATRACE_TESTS_REPORT_SAMPLE_RUN_H_
@@ -26,7 +26,7 @@ struct SampleOp {
   std::string layer;  // "decoder/layer_3/mlp"; digits after '_' fold in the group.
   std::string op_name;
   std::string source_file;
-  int64_t source_line = 0;  // 0: none.
+  int64_t source_line = 0;  // 0: no line.
   int64_t ns = 0;           // Of one call.
   int64_t calls = 1;        // Per step.
   model::Confidence confidence = model::Confidence::kExact;
@@ -37,7 +37,7 @@ struct SampleOp {
   // The host call of each launch: how long before the launch it begins, and how long it takes.
   int64_t called_ahead_ns = 0;  // 0: no call is known.
   int64_t call_ns = 0;
-  // Of a collective: what each call exchanges, and for how long nothing computes beside it.
+  // For a collective: bytes of each call, and the time without parallel computation.
   int64_t exchanged_bytes = 0;  // 0: it is none.
   int64_t exposed_ns = 0;
   std::string other_layer;
@@ -51,9 +51,9 @@ struct SampleGraph {
   struct Part {
     size_t op = 0;  // Into the ops of the run, all of which have instructions.
     int64_t ppm = 0;
-    int64_t ns = 0;  // What `ppm` of the graph's time is.
+    int64_t ns = 0;  // The part of the graph's time.
   };
-  std::vector<Part> parts;  // The first one is the largest.
+  std::vector<Part> parts;  // The first part is the largest.
   int64_t on_device = -1;   // Of which device; below 0: of all.
 
   int64_t Ns() const;
@@ -67,7 +67,7 @@ struct SampleRun {
   int64_t idle_ns = 0;  // After each step, on each device.
   bool module = true;   // False: no HLO module at all, nothing is attributed.
   std::string module_name = "jit_train_step";
-  std::string hlo;          // Text of the module; empty: it holds what nobody can read.
+  std::string hlo;          // Text of the module; empty: unreadable bytes.
   bool executions = false;  // Each step of each device is an execution of the module.
   std::string command = "python3 train.py --layers 8";
   std::string device_name = "NVIDIA H100 80GB HBM3";

@@ -48,17 +48,17 @@ int64_t Sum(const nlohmann::json& rows, const char* key) {
   return sum;
 }
 
-// Three ops that run by themselves or in graphs of which only the whole was recorded, on 2 devices
-// in 5 steps; the last one in graphs of the second device alone.
+// Three ops that run alone or in graphs of which only the whole was recorded, on 2 devices in 5
+// steps. The last op runs only in graphs of the second device.
 SampleRun GraphRun() {
   SampleRun run;
   run.devices = 2;
   run.ops = {{.instruction = "fusion.1", .ns = 3'000},
              {.instruction = "fusion.2", .ns = 1'000},
              {.instruction = "fusion.3", .ns = 0, .calls = 0}};
-  // Of 1,001 ns 500.5 and 500.5: the first of equal remainders gets what is left over.
+  // 1,001 ns are 500.5 and 500.5: the first of equal remainders gets the rest.
   run.graphs = {{.parts = {{0, 500'000, 501}, {1, 500'000, 500}}},
-                // Of 7 ns 4.2 and 2.8.
+                // 7 ns are 4.2 and 2.8.
                 {.parts = {{1, 600'000, 4}, {2, 400'000, 3}}, .on_device = 1}};
   return run;
 }
@@ -153,8 +153,8 @@ TEST(ShowTest, OpOfAGraphRanOnTheGraphsDevice) {
 
 TEST(ShowTest, EstimateForAnotherGpuCountsAllLaunches) {
   SampleRun run;
-  // 90 launches with 45 configurations in each of 5 steps. Each moves 8 MB in 4.4 us, which a GPU
-  // of 7.672 TB/s instead of 3.352 would do in 1.92 us, was not the shortest kernel 2 us.
+  // 90 launches with 45 configurations in each of 5 steps. Each moves 8 MB in 4.4 us. A GPU of
+  // 7.672 TB/s instead of 3.352 would need 1.92 us, but the shortest kernel takes 2 us.
   run.ops = {
       {.instruction = "fusion.1", .ns = 4'400, .calls = 90, .bytes = 8'000'000, .grids = 45}};
   const nlohmann::json sheet = ShownSheet(run, "fusion.1", analysis::FindGpuByName("B200"));

@@ -171,7 +171,7 @@ TEST(SummaryTextTest, TitleOfAFindingIsWholeInANarrowTerminal) {
   }
 }
 
-// A saving of which the least is not known is at most what it says, beside one that is.
+// A saving without a known lower bound is shown as "at most", beside one with a lower bound.
 TEST(SummaryTextTest, UpperBoundIsDistinguishedFromAnEstimate) {
   SampleRun run = TransformerRun();
   for (const int64_t low : {int64_t{800'000}, int64_t{0}}) {

@@ -30,7 +30,7 @@ TEST(Words, CopiesAreBoundByLinksAndCollectivesByNetworks) {
   EXPECT_EQ(BoundWords("memory", "copy"), "memory");
 }
 
-// What is not in a table is shown as the bare word, which nobody asked for.
+// A value that is not in a table is shown as the bare word.
 TEST(Words, EveryEvidenceReasonAndCauseHasASentence) {
   for (const std::string_view word : model::Texts<model::Evidence>()) {
     EXPECT_TRUE(EvidenceWords(word) != word || word == "none") << word;
@@ -43,7 +43,7 @@ TEST(Words, EveryEvidenceReasonAndCauseHasASentence) {
   }
 }
 
-// What each cause of a gap means is one sentence, and no two mean the same.
+// The meaning of each cause of a gap is one sentence, and no two are equal.
 TEST(Words, EveryCauseOfAGapIsExplained) {
   std::set<std::string_view> meanings;
   for (size_t i = 0; i < model::Texts<model::GapCause>().size(); ++i) {
@@ -59,7 +59,7 @@ bool IsIn(std::span<const ShownWord> table, std::string_view word) {
                      [&](const ShownWord& shown) { return shown.word == word; });
 }
 
-// What the analysis writes is in the tables by which it is shown.
+// Every value that the analysis writes is in the tables of words.
 TEST(Words, EveryLimiterBasisAndPathHasWords) {
   using analysis::findings::Basis;
   for (const Basis basis :

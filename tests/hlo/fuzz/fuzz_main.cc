@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// libFuzzer target; XLATRACE_FUZZ_INPUT says which reader. Run with a corpus folder:
-//   hlo_text_fuzz tests/hlo/fuzz/corpus/text
+// libFuzzer target; XLATRACE_FUZZ_INPUT selects the reader. Run with a corpus folder: hlo_text_fuzz
+// tests/hlo/fuzz/corpus/text
 
 #include <cstddef>
 #include <cstdint>

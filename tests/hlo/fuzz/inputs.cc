@@ -41,7 +41,7 @@ void Require(bool holds) {
   if (!holds) std::abort();
 }
 
-// Walks all that a module offers, as the other rooms do.
+// Reads all parts of a module, as the other components do.
 void Use(const Result<model::HloModule>& module) {
   if (!module) {
     Require(!module.error().message.empty());
@@ -87,7 +87,7 @@ void Use(const Result<model::HloModule>& module) {
   }
 }
 
-// What was read from text prints to text that reads to the same again.
+// A model read from text prints to text that reads to the same model again.
 void RoundTrip(const Result<model::HloModule>& module) {
   if (!module) return;
   const std::string printed = PrintText(*module);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What each fuzz target does with its bytes; the replay test runs the same functions over the
+// The function of each fuzz target; the replay test runs the same functions over the
 // corpus.
 
 #ifndef XLATRACE_TESTS_HLO_FUZZ_INPUTS_H_

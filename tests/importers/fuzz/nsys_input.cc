@@ -14,7 +14,7 @@
 namespace xlatrace::importers {
 
 void RunNsysInput(const uint8_t* data, size_t size) {
-  // SQLite wants a name that it can resolve, which a file without one has not.
+  // SQLite needs a name that it can resolve; a file without a name has none.
   static const std::string path = (std::filesystem::temp_directory_path() /
                                    ("xlatrace_nsys_input_" + std::to_string(getpid()) + ".sqlite"))
                                       .string();

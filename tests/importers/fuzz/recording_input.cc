@@ -67,7 +67,7 @@ void RunRecordingInput(const uint8_t* data, size_t size) {
   for (const model::Hint& hint : sink.hints) {
     Require(hint.module_id >= 0 && static_cast<size_t>(hint.module_id) <= sink.modules.size());
   }
-  // What was rebuilt may be no HLO when the strings were not; reading it must be safe.
+  // The rebuilt text may be no HLO if the strings were none; reading it must be safe.
   for (const MemorySink::Module& module : sink.modules) {
     (void)hlo::ReadText(std::make_shared<const std::string>(module.bytes));
   }

@@ -10,8 +10,8 @@
 
 namespace xlatrace::importers {
 
-// The first byte says whether checksums are repaired, so that what is behind them is reached; the
-// rest is the file. Ends the process on a broken promise.
+// The first byte selects whether checksums are repaired, so that code behind the checks is reached.
+// The other bytes are the file. Ends the process if an invariant is broken.
 void RunRecordingInput(const uint8_t* data, size_t size);
 
 }  // namespace xlatrace::importers

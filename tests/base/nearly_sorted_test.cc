@@ -10,7 +10,7 @@
 namespace xlatrace {
 namespace {
 
-// In order but for elements that stand up to `off` places from theirs.
+// In order, except for elements that are up to `off` places from theirs.
 std::vector<int> Nearly(size_t size, int off, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<std::pair<int, int>> keys;

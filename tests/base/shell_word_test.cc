@@ -10,7 +10,7 @@
 namespace xlatrace {
 namespace {
 
-// What a shell makes of it, the judge of what a word is.
+// The result of a real shell is the reference for words.
 std::string AsTheShellReads(const std::string& word) {
   const std::string command = "printf %s " + word;
   std::string out;

@@ -32,8 +32,8 @@ TEST(SubprocessTest, TheEnvironmentReachesTheChild) {
 }
 
 TEST(SubprocessTest, TerminateIsPassedOnToTheChild) {
-  // The child tells us that it runs by terminating its parent, this process.
-  // It waits a bounded time, should the signal not come.
+  // The child signals that it runs by terminating its parent, this process. It waits a bounded time
+  // in case the signal does not come.
   const auto child = RunChild({"sh", "-c",
                                "trap 'exit 9' TERM; kill -TERM $PPID; i=0;"
                                "while [ $i -lt 2000000 ]; do i=$((i + 1)); done"},

@@ -56,7 +56,7 @@ class Collect : public recording::RowSink {
   std::string device_uuid;
 };
 
-// An iterator that knows record sizes from a table, as a CUPTI of another release would.
+// An iterator with record sizes from a table, as a CUPTI of another release has.
 std::map<uint32_t, size_t> table_sizes;
 
 CUptiResult CUPTIAPI TableNext(uint8_t* buffer, size_t valid, CUpti_Activity** record) {
@@ -479,8 +479,8 @@ TEST_F(DecoderTest, CutAndFlippedBuffersDoNotCrash) {
     buffer_ = good;
     decoder.Decode({buffer_.data(), buffer_.size(), cut}, *writer_);
   }
-  // The kinds are damaged, but not into those whose records hold other pointers at these places:
-  // pointers are CUPTI's own and are believed.
+  // The damaged kinds are never kinds whose records have other pointers at these places, because
+  // pointers of CUPTI are trusted.
   for (size_t record = 0; record < 4; ++record) {
     for (int bit = 0; bit < 32; ++bit) {
       buffer_ = good;

@@ -253,7 +253,7 @@ TEST(SkippedCallsTest, SkippedCallsAreRememberedInAnyOrder) {
   std::vector<uint32_t> ids;
   for (uint32_t id = 1; id < 400000; ++id) {
     if (id % 50000 == 0) open = !open;
-    if (random() % 3 == 0) continue;  // Calls that nobody asked about.
+    if (random() % 3 == 0) continue;  // Unknown calls.
     ids.push_back(id);
     // Threads are a few calls apart.
     if (open != (random() % 64 == 0 && id % 50000 < 1000)) {
@@ -308,7 +308,7 @@ TEST(SkippedCallsTest, ALongPauseTakesNoMemory) {
   for (uint32_t id = 0; id < 20'000'000; id += 7) calls.Skip(id);
   EXPECT_LE(calls.pages(), 3u);
   EXPECT_TRUE(calls.Skipped(7 * 1'000'000));
-  calls.Keep(7 * 1'000'000);  // Told late.
+  calls.Keep(7 * 1'000'000);  // Reported late.
   EXPECT_FALSE(calls.Skipped(7 * 1'000'000));
 }
 

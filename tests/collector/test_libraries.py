@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the two libraries bring into a traced process: symbols, dependencies, code that runs at
-exit. Each of these has hung or crashed a traced program in some tool."""
+"""The parts that the two libraries bring into a traced process: symbols, dependencies, code that runs at
+exit. Each has hung or crashed a traced program in some tool."""
 
 import os
 import re

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collector under programs that launch from many threads, make graphs, fork and leave by every
-door, without the preload: what the sanitizer builds run. A sanitizer's report ends the program with
-a status of its own, so the exit status tells; what the collector says it recorded is held against the
-log of the fake driver, of all processes."""
+"""The collector under programs that launch from many threads, make graphs, fork and use every kind of exit,
+without the preload. The sanitizer builds run these tests. A sanitizer's report ends the program with its
+own exit status. The collector's counts are compared with the log of the fake driver, of all processes."""
 
 import os
 import re
@@ -96,8 +95,8 @@ class WorkloadTest(unittest.TestCase):
     def test_windows_of_time_and_a_ring(self):
         # As above: the header's first use is the main thread's.
         script = "range first { }; threads 4 { repeat 300 { range r { launch k x 2 on s%t } } }; sync"
-        # How much falls into 5 ms hangs on the machine; that the window closes at all does not: behind it
-        # the program goes on until it has slept for longer than the window lasts.
+        # The number of launches in 5 ms depends on the machine, but the window must close. After it the
+        # program continues until it has slept for longer than the window.
         ends = script + "; sleep 30; launch late x 400; sync"
         self.assertLessEqual(self.run_script(ends, whole=False, XLATRACE_DELAY_MS="3",
                                              XLATRACE_DURATION_MS="5"), 2400)

@@ -78,7 +78,7 @@ TEST_F(ThreadLogTest, OutsideOfModulesTheInnermostOpCounts) {
     log.Push(Range(tsl, 20, RangeKind::kModule), 5);
     EXPECT_EQ(log.thunk(), 0u);
     log.Push(Range(tsl, 12, RangeKind::kOp), 0);
-    EXPECT_EQ(log.thunk(), 0u);  // What XLA runs is told by its thunks.
+    EXPECT_EQ(log.thunk(), 0u);  // Work of XLA is identified by its thunks.
     EXPECT_TRUE(Pop(log, tsl));
     EXPECT_TRUE(Pop(log, tsl));
     EXPECT_EQ(log.thunk(), 10u);

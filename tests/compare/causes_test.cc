@@ -168,7 +168,7 @@ TEST(Rows, InstancesAndNumbersAreOneFamilyOfKernels) {
   EXPECT_EQ(KernelFamily("<lambda>"), "<lambda>");
   EXPECT_EQ(KernelFamily("void at::(anonymous namespace)::norm<float, 4>(int*)"),
             "at::(anonymous namespace)::norm");
-  // What CUTLASS wraps is the kernel, and its arguments are of the instance again.
+  // The function that CUTLASS wraps is the kernel; its arguments belong to the instance.
   EXPECT_EQ(KernelFamily("void cutlass::Kernel2<cutlass_80_wmma_gemm_32x32_128x1_align8>(Params)"),
             "cutlass::Kernel2<cutlass_80_wmma_gemm_32x32_128x1_align8>");
   EXPECT_EQ(KernelFamily("void cutlass::device_kernel<enable_sm90<Gemm<int>>>(P)"),

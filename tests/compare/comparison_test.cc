@@ -169,7 +169,7 @@ const Row* RowOf(const Comparison& comparison, const Run& now, const std::string
 }
 
 TEST(Compare, OpsWithoutHloAreMatchedByName) {
-  // The numbers of the instructions say nothing: dot.1 and dot.2 have changed places.
+  // The numbers of the instructions are no evidence: dot.1 and dot.2 have changed places.
   const RunRows base = MakeRun({MakeOp("dot.1", "jit(f)/jit(main)/a/dot_general[x=1]", 100),
                                 MakeOp("dot.2", "jit(f)/jit(main)/b/dot_general[x=1]", 10)},
                                "x");

@@ -47,8 +47,8 @@ TEST(Gate, NoiseIsNoRegression) {
             Outcome::kRegression);
 }
 
-// Calls of the main program say more than the sum of the device's time: one long call does not
-// count.
+// Calls of the main program are better than the sum of device time: one long call has no
+// effect.
 TEST(Gate, CallsAreCheckedIfThereAreNoSteps) {
   const auto records = [](size_t count, double ns, uint64_t seed) {
     std::vector<RunRecord> runs = Records(count, ns, 0.001, seed);
@@ -100,7 +100,7 @@ TEST(Gate, MoreFlopsInLessTimeAreNoRegression) {
   EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
 }
 
-// That nothing was found says something only where it would have been.
+// A pass needs enough data to find a regression of this size.
 TEST(Gate, GatePassesOnlyIfTheLimitExceedsTheNoise) {
   GateOptions limit;
   limit.max_regress = 0.01;
@@ -155,11 +155,11 @@ TEST(Gate, MergedFusionsAreNotLost) {
   now[0].facts["fusions"] = 39;
   now[0].facts["main_ops"] = 49;
   EXPECT_NE(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
-  now[0].facts["main_ops"] = 50;  // An op that was in a fusion stands alone.
+  now[0].facts["main_ops"] = 50;  // An op that was in a fusion runs alone.
   EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
 }
 
-// Of steady steps here, of a whole run with its start there: two quantities of one name.
+// One value is of steady steps, the other of a whole run with startup: two quantities of one name.
 TEST(Gate, FactsOfStepsAndWholeRunsAreNotCompared) {
   auto base = Records(1, 1e8, 0, 1);
   auto now = Records(1, 1e8, 0, 2);
@@ -183,7 +183,7 @@ TEST(Gate, FactsOfStepsAndWholeRunsAreNotCompared) {
   EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
 }
 
-// Too short to tell its main program: its coverage is that of something else.
+// Too short to identify its main program: its coverage is that of another program.
 TEST(Gate, CoverageOfAnUnknownProgramIsNotCompared) {
   auto base = Records(1, 1e8, 0, 1);
   auto now = Records(1, 1e8, 0, 2);
@@ -228,7 +228,7 @@ TEST(Gate, CallsAreCheckedIfOneRunHasNoSteps) {
   auto now = Records(4, 1e8, 0.0005, 99);
   now[0].steady = false;
   now[0].steps.clear();
-  now[0].device_ns *= 30;  // Of the whole run.
+  now[0].device_ns *= 30;  // Time of the whole run.
   // Nothing that both know: never a failed build.
   EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotEstablished);
   for (RunRecord& run : base) run.call_ns = 90'000'000;
@@ -312,7 +312,7 @@ GateOptions ByOp() {
   return options;
 }
 
-// A thousandth of the step, here 100 us: what moves by less fails nobody.
+// A thousandth of the step, here 100 us: a smaller change does not fail the gate.
 TEST(Gate, OpChangeBelowTheFloorIsIgnored) {
   std::vector<RunRecord> base = Records(5, 1e8, 0, 1), now = Records(1, 1e8, 0, 9);
   for (RunRecord& run : base) run.ops = {{"tiny", 50'000}, {"large", 5'000'000}};
@@ -336,8 +336,8 @@ TEST(Gate, OpThatSomeRunsDoNotListIsNotChecked) {
   EXPECT_EQ(result.outcome, Outcome::kPass);
 }
 
-// Of a hundred ops one is this bad by chance: t = 9 / (2.55 sqrt(6/5)) = 3.2 of 4 degrees of
-// freedom, 1.6 % by itself.
+// One of a hundred ops is this bad by chance: t = 9 / (2.55 sqrt(6/5)) = 3.2 of 4 degrees of
+// freedom, 1.6 % for one op.
 TEST(Gate, OneNoisyOpOfAHundredIsNoRegression) {
   std::vector<RunRecord> base = Records(5, 1e8, 0, 1), now = Records(1, 1e8, 0, 9);
   const int64_t values[] = {9'700'000, 10'300'000, 10'000'000, 9'800'000, 10'200'000};

@@ -180,8 +180,8 @@ ENTRY main {
   EXPECT_LT(match.similarity, 0.3);
 }
 
-// Query and key of an attention without scopes: only the arguments tell them apart, and these moved
-// as a block behind the batch.
+// Query and key of an attention without scopes: only the arguments distinguish them, and these
+// moved as a block behind the batch.
 TEST(ProgramMatch, EqualOpsAreMatchedByArgumentOrder) {
   const auto a = Read(R"(HloModule m
 ENTRY main {
@@ -213,7 +213,7 @@ ENTRY main {
   EXPECT_TRUE(Has(groups, {"dot.3"}, {"dot.7"}));
 }
 
-// The names of arguments say more than their order.
+// The names of arguments are better evidence than their order.
 TEST(ProgramMatch, EqualOpsAreMatchedByArgumentNames) {
   const auto module = [](const char* first, const char* second, const char* left,
                          const char* right) {
@@ -291,8 +291,8 @@ ENTRY main {
   FAIL() << "the scatter is in no group";
 }
 
-// A reduction in two steps, of which the compiler's own bears no name, is one on the other side; a
-// sort that somebody put in front of it is an op of its own.
+// A reduction in two steps, whose first step has no name, is one reduction on the other side. A
+// sort that was inserted before it is a separate op.
 TEST(ProgramMatch, FirstHalfOfAReductionBelongsToTheReduction) {
   const auto module = [](const std::string& before, const std::string& last) {
     return Read(

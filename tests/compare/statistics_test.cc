@@ -65,8 +65,8 @@ TEST(Bootstrap, IntervalCoversTheTruthAtItsStatedRate) {
   EXPECT_GE(held, kTrials * 85 / 100);
 }
 
-// Two or three runs a side tell little, and the interval says so: normal quantiles of what two runs
-// spread would miss the truth every third time.
+// With two or three runs per side the interval is wide. Normal quantiles of the spread of two runs
+// would miss the truth in every third trial.
 TEST(Bootstrap, FewRunsHaveWideIntervals) {
   std::mt19937_64 random(11);
   std::normal_distribution<double> run(0, 0.05);

@@ -26,7 +26,7 @@ import tempfile
 from typing import Any
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-import shared_data  # noqa: E402, beside the rooms
+import shared_data  # noqa: E402, in the folder of the components
 
 RECORDINGS = ("xplane/*.xplane.pb", "kineto/*.json.gz", "nsys/*.sqlite", "captures/*",
               "own/*/*.xplane.pb.xz", "own/*/*.xplane.pb")  # fmt: skip
@@ -70,7 +70,7 @@ def imported(program: str, data: pathlib.Path, place: pathlib.Path) -> dict[str,
 
 
 def ops(row: Json, side: str) -> tuple[tuple[str, int], ...]:
-    # Work without an instruction has no handle; its time tells it.
+    # Work without an instruction has no handle; its time identifies it.
     return tuple(sorted((op["handle"] or "", op["ns"]) for op in row[side]))
 
 

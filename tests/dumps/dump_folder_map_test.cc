@@ -212,7 +212,7 @@ TEST_F(DumpFolderMapTest, NamesOfOldDumpsComeFromTheHlo) {
   EXPECT_EQ(map.modules[0].dump.files.size(), 2u);
 }
 
-// The people who recorded these say which module trains.
+// The authors of these recordings documented which module trains.
 TEST(DumpFolderMapRecorded, TheMainModuleOfRealFoldersComesFirst) {
   const std::pair<const char*, const char*> folders[] = {
       {"captures/nsys-jax-maxtext-fsdp4-h100/dump", "jit_train_step"},

@@ -79,7 +79,7 @@ TEST_F(FindPatternTest, FieldsLimitTheSearch) {
   EXPECT_EQ(FindFieldFromText("colour"), 0);
 }
 
-// The line of a call finds what the called function does, behind what stands on the line itself.
+// The line of a call also finds the work of the called function, after the work of the line itself.
 TEST(FindPattern, LinesFurtherOutOnTheStackMatchToo) {
   auto module = ReadText(Shared(R"(HloModule m
 FileNames

@@ -136,7 +136,8 @@ TEST_F(InstructionHistoryTest, AParameterIsNoOriginOfItself) {
   EXPECT_TRUE(history->origins.empty());
 }
 
-// The fused multiply has the fusion's name and stands before it; what runs is the fusion.
+// The fused multiply has the name of the fusion and comes before it; the fusion is the instruction
+// that runs.
 TEST_F(InstructionHistoryTest, NameMeansTheInstructionOutsideOfFusions) {
   Write("module_0002.jit_g.gpu_after_optimizations.txt", R"(HloModule jit_g
 fused {
@@ -207,7 +208,7 @@ TEST_F(InstructionHistoryTest, StoppedOriginsNameTheFirstPassRead) {
   EXPECT_TRUE(origins->stopped);
   EXPECT_EQ(steps_[origins->from_step].number, 3);
   ASSERT_TRUE(origins->of[0]);
-  // It was there when the telling ends: as fusion.9.
+  // It still exists at the end of the history, as fusion.9.
   EXPECT_THAT(Events(*origins->of[0]),
               ElementsAre("priority-fusion fusion.9 first",
                           "rename_fusions loop_exponential_fusion was fusion.9"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What one pass did, on small programs whose answer is plain to see.
+// Changes by one pass, on small programs with an obvious result.
 
 #include "dumps/module_diff.h"
 

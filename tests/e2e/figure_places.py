@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a figure of a page stands, and what must stand there: the places of page_figures.py that are
+"""The places of figures on a page and their expected values. These are the places of page_figures.py that are
 tables of their own (kernels, the static part, Roofline, Source, Occupancy, Model's phases, the base).
 
-Each comparison is counted by its place, and one that differs is kept with both figures, so that one run
-tells of all of them: check_places() fails at the end, also where a place that a capture has compared less
-than its least number of figures.
-"""
+Each comparison is counted by its place, and each difference is kept with both figures, so that one run
+reports all of them. check_places() fails at the end. It also fails if a capture compared fewer figures at
+a place than its minimum."""
 
 import collections
 import csv
@@ -31,8 +30,8 @@ def times_in(text):
 
 
 def same(a, b):
-    """Two roundings to three significant digits, in units of their own: equal up to the last digit of the coarser,
-    where a figure in ms has three decimals at most."""
+    """Two roundings to three significant digits in their own units. They are equal up to the last digit of
+    the coarser one; a figure in ms has at most three decimals."""
     return abs(a - b) <= max(0.0051 * max(abs(a), abs(b)), 0.00051)
 
 
@@ -43,7 +42,7 @@ def share_of(row):
 
 class StaticRows(html.parser.HTMLParser):
     """Tables of the static part, as readers without script have them: lists of rows of cell texts, the
-    heading first; rows with an id also by it."""
+    heading first. Rows with an id are also listed by id."""
 
     def __init__(self, text):
         super().__init__()
@@ -95,7 +94,7 @@ class Places:
             self.wrong.append(f"{place}, {what}: {shown!r}, elsewhere {wanted!r}")
 
     def compare_ms(self, place, what, shown, wanted):
-        """The same of two figures in ms that may have been rounded in units of their own."""
+        """Like `close`, for two figures in ms that may have been rounded in their own units."""
         self.places[place] += 1
         if not same(shown, wanted):
             self.wrong.append(f"{place}, {what}: {shown:g} ms, elsewhere {wanted:g} ms")
@@ -163,7 +162,7 @@ class Places:
             self.compare("kernel: drawer", f"{handle} %", page.get_by_test_id("kernel-ms-share").locator("b").inner_text(), f"{share}%")
             self.compare("kernel: drawer", f"{handle} calls", drawer[-2], cells["calls"])
             self.compare_ms("kernel: drawer", f"{handle} average", in_ms(drawer[-1]), in_ms(f"{cells['avg µs']} µs"))
-            # The sheet tells of the whole run.
+            # The sheet describes the whole run.
             if unit == "ms":
                 self.need("kernel: sheet", len(top))
                 line = re.search(r"^  \D+? +([<\d].*?) in ([\d,]+) \w", self.command("show", handle, run), re.M)
@@ -245,7 +244,8 @@ class Places:
                 base = file["key"].rsplit("/", 1)[-1]
                 time, words = self.filter_sum(page, f"src:{base}:{line}")
                 self.compare("Source: line", f"{base}:{line} ({words})", shown, time)
-                # Of an op that several lines made, Ops under that filter has the line's part, too; both fold copies.
+                # For an op of several lines, Ops under that filter also shows the part of the line; both fold
+                # copies.
                 self.go(page, f"#/ops?v=hlo&f=src:{base}:{line}")
                 parts = {r["testid"].removeprefix("op-"): r["cells"] for r in
                          self.rows(page, '[data-testid="page-ops"] [data-testid^="op-o"]')}
@@ -302,7 +302,7 @@ class Places:
         copies = iter(markdown)
         for row in rows:
             path = row["key"].strip("/")
-            # Lines that are no rows of the tree stand between them in the copy.
+            # Lines that are no rows of the tree lie between them in the copy.
             copied = next(c for c in copies if row["key"].endswith(f"/{c['scope'].strip()}"))
             # The filter has no path for a leaf, which is a kind of op, and for work without a layer.
             if taken == 3 or row["leaf"] or not path or " " in path:
@@ -364,7 +364,7 @@ class Places:
         self.need("op: base, drawer", 1)
         for row in compared[:12]:
             handle, cells, op = row["list"][0], row["cells"], ops[row["list"][0]]["cells"]
-            # Of a group of rows that were matched together Compare has the sum.
+            # For a group of rows that were matched together, Compare has the sum.
             if cells["new"] == op[unit]:
                 for here, there in (("base", "base"), ("Δ ms", "Δ ms")):
                     self.compare("op: base in Compare", f"{handle} {here}", cells[here], op[there])

@@ -89,7 +89,7 @@ class Firefox:
         self.call("WebDriver:Navigate", {"url": url})
 
     def run(self, script, *arguments):
-        """What the body of a function returns in the page."""
+        """The result of a function body in the page."""
         return self.call("WebDriver:ExecuteScript", {"script": script, "args": list(arguments)})
 
     def wait_for(self, selector, patience=180_000):
@@ -108,7 +108,8 @@ class Firefox:
             raise AssertionError(f"no {selector} after {patience} ms")
 
     def wait_for_text(self, selector, characters):
-        """Until an element holds more than so many: what it says while it reads its data is short."""
+        """Waits until an element has more than this number of characters; its text is short while the page
+        reads its data."""
         length = self.call(
             "WebDriver:ExecuteAsyncScript",
             {

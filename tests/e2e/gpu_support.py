@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of GPU recordings share: running programs on the fake GPU with the preload.
+"""Common parts of the tests of GPU recordings: running programs on the fake GPU with the preload.
 
 Environment beside support.py's:
   XLATRACE_FAKE_GPU  folder of the fake libcuda.so.1 and libcupti.so.13 and of fake_workload
@@ -35,7 +35,7 @@ from gpu_truth import (  # noqa: F401
 )
 
 FAKE_GPU = os.environ.get("XLATRACE_FAKE_GPU")
-# Whoever sets this looks for cases that need our thread to be quick (workload/late_threads.c).
+# Set to find tests that depend on a quick collector thread (workload/late_threads.c).
 LATE_MS = os.environ.get("XLATRACE_TEST_LATE_THREADS_MS")
 JOB_VARIABLES = re.compile(
     "^(LD_PRELOAD|LD_LIBRARY_PATH|(CUDA|NVTX)_INJECTION.*|SLURM_.*|PMIX?_.*|OMPI_.*|TORCHELASTIC_.*"
@@ -197,13 +197,13 @@ class GpuTestCase(support.TestCase):
         self.wait_until(f"{count} rows of type {kind} in {folder}", there)
 
     def wait_until_recording(self, process, word=b"go\n", folder=None):
-        """Until the program has said its word and its file is there, which a thread of ours makes in
-        its own time: who comes then finds a recording that is at work."""
+        """Waits until the program has printed its word and its file exists. A collector thread creates the
+        file later; after that the recording is active."""
         self.assertEqual(process.stdout.readline(), word)
         self.wait_for_rows(1, FACTS, folder)
 
     def wait_for_flushes(self, folder, count):
-        """Until so much of what the process did cannot be lost any more."""
+        """Waits until this many records of the process can no longer be lost."""
         seen = {0}
 
         def enough():
@@ -222,7 +222,7 @@ class GpuTestCase(support.TestCase):
         self.assertEqual([], self.misuse())
 
     def misuse(self):
-        """What the fake CUPTI noted of calls that a tool must not make."""
+        """Notes of the fake CUPTI about calls that a tool must not make."""
         notes = [p.read_text().splitlines() for p in self.truth_folder.glob("*.notes")]
         return [n for lines in notes for n in lines if "misuse" in n or "cuptiFinalize" in n]
 

@@ -104,7 +104,7 @@ def by_stream(rows, key):
 
 
 def differences(database, truths, limit=20):
-    """What run.db says otherwise than the fake driver: sentences, none when they agree.
+    """Differences between run.db and the fake driver: sentences, none if they agree.
 
     Compared per stream in order: count, kind, name, launch configuration, bytes, times, graph and
     node, correlation id, and the host call with its thread.
@@ -138,7 +138,7 @@ def differences(database, truths, limit=20):
                 if not same:
                     told.append(f"{place} #{index} {name}: {found[name]!r}, the driver: {value!r}")
             if None in (found["start_ns"], found["end_ns"], found["duration_ns"]):
-                continue  # Its times differ from the driver's: told above.
+                continue  # Its times differ from the driver's: reported above.
             if found["duration_ns"] != found["end_ns"] - found["start_ns"]:
                 told.append(f"{place} #{index}: duration_ns is not end - start")
             if found["api"] is not None and not (
@@ -166,9 +166,8 @@ def identity(pid, device, stream, correlation, node, start, end):
 def compare_sets(database, truths):
     """(activities that the driver executed and run.db lacks, those of run.db that never were).
 
-    For programs that were killed: what is there must be right and there once, and not all is there.
-    What still ran when the process left has no end (NULL), and is right without.
-    """
+    For killed programs: the present rows must be right and unique, and some rows are missing. Work that
+    still ran when the process ended has no end (NULL), and is right without one."""
     executed, timeless = {}, {}
     for pid, rows in truths.items():
         for r in rows:
@@ -230,13 +229,11 @@ def varints(payload):
 
 
 def flushed_until(recording):
-    """What was done on the device before this moment (ns) is in the file; 0: nothing needs to be.
+    """All device work before this moment (ns) is in the file; 0: nothing is required.
 
-    The collector notes the clocks after each flush, and writes them with what the flush brought, not
-    before it. So where a later block of clocks stands in the file, all that came with an earlier one
-    does, whatever killed the process; and a flush begins after the clock of the one before it.
-    However slow the machine is, this holds.
-    """
+    The collector notes the clocks after each flush, and writes them with the data of the flush, not before
+    it. So if the file has a later block of clocks, all data of the earlier flush is there, for any kind of
+    kill. A flush begins after the clock of the previous one. This holds at any speed of the machine."""
     clocks = [payload for kind, _, payload in blocks(recording) if kind == CLOCKS]
     told = [wall for payload in clocks[:-1] for wall in list(varints(payload))[1::4]]
     return told[-2] if len(told) >= 2 else 0
@@ -248,7 +245,7 @@ def plain_name(function):
 
 
 def loss(database):
-    """Sum of what the run says it lost: run stats of severity data_loss and error."""
+    """Number of lost records in the run: run stats of severity data_loss and error."""
     rows = run_stats(database, "data_loss", "error")
     return sum(row["value"] or 0 for row in rows)
 

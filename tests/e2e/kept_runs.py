@@ -6,10 +6,9 @@ They are kept in the folder that XLATRACE_TEST_CACHE names, by default `test_cac
   PROGRAM/NAME-INPUTS/   PROGRAM is the hash of the program, its libraries and its Python files, INPUTS
                          the hash of everything else that the content depends on
 
-An entry is made under a file lock, in a temporary folder that is renamed when it is complete, so that no
-process sees a part of one. Entries are shared by all processes: a test that changes a file takes a copy
-first. The first process of another program removes the entries of programs that no process uses.
-"""
+An entry is made under a file lock, in a temporary folder that is renamed when it is complete. So no
+process reads a partial entry. All processes share entries: a test that changes a file takes a copy first.
+The first process of another program removes the entries of unused programs."""
 
 import atexit
 import contextlib
@@ -35,7 +34,7 @@ _held_locks = []
 
 
 def hash_of(paths, texts=()):
-    """Of the contents of files and of all files below folders, and of texts."""
+    """Hash of the contents of files, of all files below folders, and of texts."""
     digest = hashlib.sha256()
     for path in map(pathlib.Path, paths):
         files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
@@ -206,7 +205,7 @@ def without_annotations():
 
 def fleet_job(*arguments):
     """Path of the run.db of a merged job whose ranks the tool fleet_ranks makes (its arguments after the
-    folder); the test is skipped where that tool is not built."""
+    folder). The test is skipped if that tool is not built."""
     tool = os.environ.get("XLATRACE_FLEET_RANKS")
     if not tool:
         raise unittest.SkipTest("XLATRACE_FLEET_RANKS is not set")
@@ -220,7 +219,7 @@ def fleet_job(*arguments):
 
 
 def key(inputs, python):
-    """Of a recording that this interpreter makes."""
+    """Key of a recording that this interpreter makes."""
     installed = pathlib.Path(os.path.abspath(python)).parents[1].glob("lib/python3*/site-packages/*.dist-info")
     return hash_of(inputs, [python, *sorted(map(str, installed))])
 

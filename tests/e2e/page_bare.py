@@ -94,7 +94,7 @@ class Bare(Captures):
             self.assertAlmostEqual(end, wanted, delta=0.005 * wanted)
         self.assert_golden_words(notes)
 
-    # What was open on a thread of the host: ranges, and where Python was recorded its calls.
+    # Open frames on a thread of the host: ranges, and Python calls if they were recorded.
     HOST = (
         "(SELECT process_id, thread_id, text, start_ns, end_ns FROM range"
         " UNION ALL SELECT process_id, thread_id, text, start_ns, end_ns FROM python_call)"
@@ -153,7 +153,7 @@ class Bare(Captures):
         expect(small).to_contain_text("0.1%")
         both = shown.locator("tr", has_text="bmm_MxE4m3").first
         self.assert_golden_words(shown.locator("p.note"), both, page.get_by_test_id("occupancy-detail"), small)
-        # Of its shared memory one kind is recorded; the drawer and the table of kernels have it, too.
+        # One kind of its shared memory is recorded; the drawer and the table of kernels show it, too.
         (dynamic,) = self.ask(run, "SELECT shared_memory_dynamic_bytes FROM launch WHERE kernel_name LIKE 'bmm_MxE4m3%' LIMIT 1")[0]
         self.visit(page, "#/ops?sel=k1")
         kb = f"{dynamic / 1000:.0f}"

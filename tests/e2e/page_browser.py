@@ -22,8 +22,8 @@ import test_page_data
 
 # A test that takes longer hangs; Playwright's own 30 s are over before a busy machine has a browser.
 PATIENCE_MS = support.HANG_S * 1000
-# How many times slower the thread of the page runs: a case that reads before the page has drawn fails
-# with XLATRACE_TEST_BROWSER_SLOWER=15 on an idle machine, too.
+# Slow-down factor of the page's thread. A test that reads before the page is drawn fails with
+# XLATRACE_TEST_BROWSER_SLOWER=15 on an idle machine, too.
 SLOWER = int(os.environ.get("XLATRACE_TEST_BROWSER_SLOWER", "0"))
 expect.set_options(timeout=PATIENCE_MS)
 browser_quiet.watch_locators(Locator)
@@ -93,7 +93,7 @@ class Tab:
 
 
 def definition(place, term):
-    """What a list of definitions has for a term."""
+    """The definition of a term in a list."""
     name = place.locator("dt", has_text=re.compile(f"^{term}$"))
     return name.locator("xpath=following-sibling::dd[1]")
 

@@ -80,7 +80,8 @@ def run(folder, arguments, environment):
 
 
 def digest(path):
-    """Of a file, or of all files below a folder; of a run.db its figures: it has the time of writing."""
+    """Size of a file, or of all files below a folder; for a run.db its figures, because it contains the time
+    of writing."""
     if path.is_dir():
         parts = [(str(p.relative_to(path)), p.read_bytes()) for p in sorted(path.rglob("*")) if p.is_file()]
         return hashlib.sha256(repr(parts).encode()).hexdigest()

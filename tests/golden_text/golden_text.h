@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Golden text: sentences of the product that tests expect, kept beside the tests instead of inside
-// them, so that a sentence can be edited without editing a test.
+// them. So a sentence can be edited without editing a test.
 //
 // EXPECT_GOLDEN_TEXT(text) compares `text` with a section of
-// `tests/COMPONENT/golden_text/SUITE.txt`. The section is named after the running test; the second
-// call in one test has the section "TestName #2", and so on. Names of temporary folders are
-// replaced by "<tmp>" before the comparison. A section that a test no longer asks for fails that
-// test.
+// `tests/COMPONENT/golden_text/SUITE.txt`. The section is named after the running test; the
+// second call in one test has the section "TestName #2", and so on. Names of temporary
+// folders are replaced by "<tmp>" before the comparison. An unused section of a test fails
+// that test.
 //
 // With XLATRACE_UPDATE_GOLDEN=1 in the environment the sections of all tests that run are written
 // instead of compared (`scripts/golden`). A person then reviews the difference.
@@ -30,8 +30,8 @@ namespace xlatrace::golden {
 // Section name -> text, without the newline at the end of a section.
 using Sections = std::map<std::string, std::string>;
 
-// The file format: "== NAME" starts a section; a line of text that starts with "==" or a backslash
-// has a backslash in front; one empty line ends a section. Lines before the first section are
+// The file format: "== NAME" starts a section. A line of text that starts with "==" or a backslash
+// gets a backslash as prefix. One empty line ends a section. Lines before the first section are
 // comments.
 Sections ParseSections(std::string_view file_text);
 std::string FormatSections(std::string_view suite, const Sections& sections);

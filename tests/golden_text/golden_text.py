@@ -97,7 +97,7 @@ class GoldenText:
             self.fail(f"{file} has more sections of {test} than it compares. Run scripts/golden.")
 
     def _has_failed(self):
-        """Failures already recorded; a test that stops early asks for fewer texts."""
+        """Failures already recorded; a test that stops early checks fewer texts."""
         result = getattr(self._outcome, "result", None)
         if hasattr(self._outcome, "errors"):  # Until Python 3.10.
             return any(error for _, error in self._outcome.errors)

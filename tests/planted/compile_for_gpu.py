@@ -91,7 +91,7 @@ def compile_one(name):
         step.lower(*arguments).compile()
         return
 
-    # The program's own loop calls the step, so that XLA knows from where.
+    # The program's own loop calls the step, so that XLA records this call site.
     def ahead_of_time(state, batch):
         step.lower(described(state, alone), described(batch, alone)).compile()
         return state, 0

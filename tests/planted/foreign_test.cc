@@ -50,7 +50,7 @@ class Run {
   void Launch(const std::string& name, int64_t ns, int64_t call_ns = 5'000, int device = 0) {
     Add(model::ActivityKind::kKernel, name, ns, call_ns, device, -1, model::CopyKind::kUnknown);
   }
-  // The same of so many blocks.
+  // Like Launch, with this number of blocks.
   void LaunchOf(int64_t blocks, const std::string& name, int64_t ns) {
     blocks_ = blocks;
     Launch(name, ns);
@@ -70,7 +70,7 @@ class Run {
                        .end_ns = end});
     host_ = end + after_ns;
   }
-  // What the host does until the next one is the step.
+  // The work of the host until the next mark is the step.
   void Mark(int64_t number) {
     EndMark();
     run_.step_marks.push_back({1, number, host_, INT64_MAX});
@@ -146,7 +146,7 @@ class Run {
   std::map<std::string, uint32_t> configs_;
   std::vector<int64_t> free_;
   int64_t host_ = 0;
-  int64_t blocks_ = 0;  // Of the next launches; 0: not recorded.
+  int64_t blocks_ = 0;  // Blocks of the next launches; 0: not recorded.
 };
 
 constexpr const char* kGemm = "nvjet_tst_192x192_64x4_2x1_v_bz_coopB_bias_TNN";
@@ -307,8 +307,8 @@ TEST(PlantedForeign, FirstOrSecondFindingNamesTheCause) {
   }
 }
 
-// Steps without executions of programs, as of an eager framework; in those for which `stalls` says
-// so the host does something for half the step.
+// Steps without executions of programs, as in an eager framework. In steps selected by `stalls`,
+// the host works for half of the step.
 template <typename Stalls>
 model::AnalysisTables SteppedRun(int steps, const Stalls& stalls, int64_t stall_ns = 20'000'000,
                                  int64_t else_ns = 0) {
@@ -395,8 +395,8 @@ TEST(PlantedForeign, OverlapSavesTheExchangeAndNotTheWaiting) {
   EXPECT_EQ(overlap->saves_high_ns_per_step, 40'000);
   const model::FindingRow* skew = Find(tables, "arrival_skew");
   ASSERT_NE(skew, nullptr) << Listing(tables);
-  // Each device comes last in half of them, so that no device is slower; but two thirds of the time
-  // are spent waiting for device 1.
+  // Each device comes last in half of the collectives, so no device is slower. But two thirds of
+  // the waiting time are for device 1.
   EXPECT_THAT(skew->title, testing::HasSubstr("GPU 1"));
   EXPECT_GOLDEN_TEXT(analysis::TextOf(*skew));
   // The middle half of 20 steps without an end: six of one kind and five of the other.
@@ -493,8 +493,8 @@ TEST(PlantedForeign, AKernelOfAnAnonymousNamespaceHasAName) {
   EXPECT_THAT(found->evidence_json, testing::HasSubstr("\"multimem_all_reduce_kernel "));
 }
 
-// After a wait the host launches one short kernel, does something else, and only then fills the
-// queue: the wait is to blame for what it takes to fill it, not for the rest.
+// After a wait the host launches one short kernel, does other work, and only then fills the queue.
+// Only the time to fill the queue is attributed to the wait.
 TEST(PlantedForeign, SlowQueueFillingIsNotAttributedToTheWait) {
   const auto synchronised_ns = [](int64_t elsewhere_ns) {
     planted::Run run;

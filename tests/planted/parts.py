@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the planted programs have in common: residual blocks, Adam, a loop, sizes.
+"""Common parts of the planted programs: residual blocks, Adam, a loop, sizes.
 
-Every program defines `make(sizes)`, which gives its jitted step, the step's state and one batch, and
-may define `run(steps)`, its own loop. As a script it trains on whatever device JAX has, in small
-sizes unless `--large`.
-"""
+Every program defines `make(sizes)`, which gives its jitted step, the step's state and one batch. It may
+define `run(steps)`, its own loop. As a script it trains on JAX's default device, in small sizes unless
+`--large`."""
 
 import argparse
 import dataclasses

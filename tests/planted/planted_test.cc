@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Training programs: twenty-two with one planted problem each, nine clean ones. The first or second
-// finding has to name a line marked "# planted" in the program, where the problem is in the
-// program, and else the cause: what the host, a device or the links do. foreign_test.cc has runs
+// Training programs: twenty-two with one planted problem each, nine clean ones. If the problem
+// is in the program, the first or second finding must name a line marked "# planted".
+// Otherwise it must name the cause: the host, a device or a link. foreign_test.cc has runs
 // without HLO.
 //
 // hlo/ holds what XLA made of the programs for an H100 (compile_for_gpu.py); launches are simulated
@@ -65,8 +65,8 @@ const std::vector<Program>& Programs() {
       {"clean_norm", ""},
       {"clean_classifier", ""},
       {"clean_data_parallel", "", 2},
-      // Not problems: a pause of the recording, a compilation told pass by pass, a first step whose
-      // collectives find each other, a host that is slower and still ahead.
+      // Not problems: a pause of the recording, a compilation recorded pass by pass, a first step
+      // with the set-up of collectives, a slower host that is still ahead.
       {"clean_mlp", "", 1, 1, {.pause_before = 6}},
       {"clean_mlp", "", 1, 1, {.passes = 200}},
       {"clean_data_parallel", "", 2, 1, {.first_step = 30}},

@@ -22,12 +22,12 @@ using model::OpKind;
 
 // H100 SXM: 3.35 TB/s, 989 TFLOP/s in bf16, 495 in TF32, dense.
 constexpr double kMemory = 3.35e12;
-constexpr double kHalf = 0.65 * 989e12;  // What training products reach.
+constexpr double kHalf = 0.65 * 989e12;  // Rate of training products.
 constexpr double kTf32 = 0.65 * 495e12;
-constexpr double kUnaligned = 0.4;  // Of that, where rows are no multiple of 16 bytes.
+constexpr double kUnaligned = 0.4;  // Share of that rate if rows are no multiple of 16 bytes.
 constexpr double kStream = 0.8 * kMemory;
 constexpr double kTranspose = 0.5 * kMemory;
-constexpr double kScatter = 0.03 * kMemory;  // Atomic additions that collide.
+constexpr double kScatter = 0.03 * kMemory;  // Rate of atomic additions that collide.
 constexpr double kSolver = 1e12;             // A factorisation, operations per second.
 constexpr double kNvlink = 200e9;            // Of a ring, per device.
 constexpr double kHostLink = 50e9;           // PCIe 5.
@@ -114,7 +114,7 @@ class Simulator {
                           : kCompute;
     clock.host += kLaunchNs;
     int64_t start = std::max(clock.free[lane] + kNextKernelNs, clock.host);
-    // What runs aside begins when its operands are there: after computation so far.
+    // Parallel work begins when its operands are there: after the computation so far.
     if (lane != kCompute) start = std::max(start, clock.free[kCompute]);
     int64_t duration = Duration(i, kind, lane);
     if (lane == kCompute) {
@@ -160,7 +160,7 @@ class Simulator {
     }
   }
 
-  // What the cost model counts of a buffer that is written in place, beyond the slice.
+  // Bytes of a buffer written in place that the cost model counts in addition to the slice.
   double InPlace(const Instruction& i) const {
     double bytes = 0;
     if (i.opcode != "fusion") return bytes;

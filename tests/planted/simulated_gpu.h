@@ -3,11 +3,11 @@
 // Launches that an H100 and its host would make of a compiled program: a device model, plain enough
 // to be reckoned with by hand.
 //
-// Streams: computation, communication, copies with the host. The host enqueues in the program's
-// order and takes 4 us for a launch; a kernel starts when its stream, what it waits for, and its
-// launch are done. Rates are published ones (NVIDIA's data sheet and kernel libraries' own figures,
-// see the .cc). What is asked of the engine is to find the problem among such launches, not to
-// agree with the model.
+// Streams: computation, communication, copies with the host. The host enqueues in the order of the
+// program and takes 4 us per launch. A kernel starts when its stream, its dependences and its
+// launch are done. Rates are published ones (NVIDIA's data sheet and kernel libraries' own
+// figures, see the .cc). The test is that the engine finds the problem, not that it agrees with
+// this model.
 
 #ifndef XLATRACE_TESTS_PLANTED_SIMULATED_GPU_H_
 #define XLATRACE_TESTS_PLANTED_SIMULATED_GPU_H_
@@ -27,7 +27,7 @@ struct Host {
   int steps = 12;
   bool reads_loss = false;  // After every step, and only then goes on.
   bool compiles_every_step = false;
-  int64_t input_ns = 0;    // In front of every step the host loads a batch.
+  int64_t input_ns = 0;    // Before every step the host loads a batch.
   int64_t python_ns = 0;   // The same, of work in Python.
   int slow_every = 0;      // Before every so manieth step ...
   int64_t slow_ns = 0;     // ... the host writes a checkpoint for so long.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What was planted and what was said of it, printed when all tests have run.
+// Planted causes and the findings for them, printed after all tests.
 
 #ifndef XLATRACE_TESTS_PLANTED_TABLE_H_
 #define XLATRACE_TESTS_PLANTED_TABLE_H_
@@ -14,7 +14,7 @@ namespace xlatrace::planted {
 
 struct TableRow {
   std::string program;
-  std::string cause;  // Rules that are right; empty: clean.
+  std::string cause;  // Expected rules; empty: clean.
   int rank = 0;       // 1 or 2: named there; 0: not. Of a clean run: the number of findings.
   std::string first;  // Title of the first finding.
 };

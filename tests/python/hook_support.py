@@ -72,7 +72,7 @@ class HookTestCase(unittest.TestCase):
         return {**result, **variables}
 
     def start(self, script: str, *arguments: str, **environment) -> subprocess.Popen:
-        """A script that runs in `self.place` and has a file name, so that tracebacks are alike."""
+        """A script that runs in `self.place` and has a file name, so that tracebacks are equal."""
         path = self.place / "script.py"
         path.write_text(textwrap.dedent(script))
         return subprocess.Popen(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs of several processes: one folder each, and nobody touches another's profile."""
+"""Jobs of several processes: one folder each, and no process changes another's profile."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Limits(HookTestCase):
         )
         self.assertEqual(result.returncode, 0, result.stderr)
         status = self.status()
-        # Whatever compiles after that (`double`, on a slow machine) may open another window.
+        # A later compilation (`double`, on a slow machine) may open another window.
         reasons = [session["stop_reason"] for session in status["sessions"]]
         self.assertEqual(reasons[0], "duration")
         self.assert_recorded(status, *reasons)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the script does itself: its own profiles, settings after the import, other hooks."""
+"""Actions of the script itself: its own profiles, settings after the import, other hooks."""
 
 from __future__ import annotations
 

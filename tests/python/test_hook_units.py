@@ -73,7 +73,7 @@ class Patched(unittest.TestCase):
         self.now, self.size = 100.0, int(1e9)
 
     def patch(self, *replacements) -> None:
-        """(module, name, what stands there during the test), each."""
+        """One (module, name, replacement during the test) each."""
         for where, name, replacement in replacements:
             patch = mock.patch.object(where, name, replacement)
             patch.start()
@@ -174,7 +174,7 @@ class TheLimits(Patched):
 
 
 class FakeProfiler:
-    """Writes a file per session; `busy` is what it says about compilations."""
+    """Writes a file per session; `busy` states whether compilations are in progress."""
 
     name = "fake"
     busy = False
@@ -362,7 +362,7 @@ class Function:
 
 
 class TheCallsThatTrace(Patched):
-    """Functions that ask for their traces as those of TensorFlow do."""
+    """Functions that count their traces as those of TensorFlow do."""
 
     def setUp(self) -> None:
         super().setUp()

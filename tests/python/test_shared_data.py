@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One place says where the recordings are, and one sentence why a test without them is skipped."""
+"""One place defines where the recordings are, and one sentence states why a test without them is skipped."""
 
 import os
 import pathlib

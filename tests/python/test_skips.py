@@ -27,7 +27,7 @@ GOOGLE = "[ RUN      ] A.B\n/src/tests/a_test.cc:12: Skipped\nno recorded data a
 
 
 RULE, LINE = "=" * 70, "-" * 70
-# Three cases of one file: of a subtest, one with more to say than there is room for, a class.
+# Three failures of one file: of a subtest, one with too long a message, and of a class.
 FAILED_PYTHON = f"""test_a (test_x.X.test_a) ... FAIL
 test_ok (test_x.X.test_ok) ... ok
 
@@ -175,7 +175,7 @@ class Skips(unittest.TestCase):
         self.assertIn("no firefox", done.stdout)
 
     def why(self, *cases):
-        """What is printed of the failures, its lines without their indentation."""
+        """The printed failures, their lines without indentation."""
         done = self.run_on(cases, "")
         self.assertEqual(done.returncode, 1, done.stderr)
         return [line.strip() for line in done.stdout.partition("\nskipped: ")[0].splitlines()]
@@ -257,7 +257,7 @@ say "all tests passed"
 
 
 class Table(unittest.TestCase):
-    """What `scripts/test` ends with, with a ctest of our own."""
+    """The end of the output of `scripts/test`, with a substitute for ctest."""
 
     def run_tests(self, fail="", alone="", **variables):
         with tempfile.TemporaryDirectory() as folder:

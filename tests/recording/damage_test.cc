@@ -118,7 +118,8 @@ TEST(Damage, AnyFlippedBitIsDetectedAndNoRowIsInvented) {
     RowLog log;
     const auto outcome = small.Read(bytes, log);
     if (!outcome) {
-      EXPECT_LT(at, 200u) << outcome.error().message;  // The first block says what the file is.
+      EXPECT_LT(at, 200u) << outcome.error().message;  // The first block identifies the type of the
+                                                       // file.
       continue;
     }
     EXPECT_FALSE(outcome->complete) << at;
@@ -429,7 +430,7 @@ TEST(Damage, BytesAfterTheFooterAreDamage) {
   EXPECT_FALSE(outcome->complete);
 }
 
-// Files of older writers do not say where a dictionary block belongs.
+// Files of older writers do not have the position of a dictionary block.
 TEST(Damage, NamesAfterAMissingBlockAreNotGuessed) {
   const LongFile file;
   std::string older = file.bytes();

@@ -34,7 +34,7 @@ TEST(FuzzReplay, EveryCorpusFileIsReadWithoutHarm) {
   EXPECT_GE(files, 4);
 }
 
-// What lies behind the checksums, hit at random.
+// Random damage behind valid checksums.
 TEST(FuzzReplay, DamageBehindRepairedChecksumsIsHarmless) {
   const TestFile file;
   {

@@ -177,7 +177,7 @@ TEST(Ring, RowsLeftAfterAPauseAreContiguous) {
     write();
     const std::set<uint32_t> rounds = RoundsOf(ReadAll(file));
     EXPECT_TRUE(rounds.contains(round - 1));
-    // What has not been written over yet is the newest of the old.
+    // The rows that are not overwritten yet are the newest of the old ones.
     EXPECT_EQ(*rounds.rbegin() - *rounds.begin() + 1, rounds.size()) << *rounds.begin();
   }
 }
@@ -210,7 +210,7 @@ TEST(Ring, DamageBringsNoOlderRoundBack) {
       BlockHeader header;
       std::memcpy(&header, bytes.data() + at, sizeof(header));
       const size_t next = at + sizeof(header) + header.payload_bytes;
-      // The first block of a segment says nothing of what is old behind it.
+      // The first block of a segment does not describe the old data after it.
       if (at != segment && hit % Stride(6) == 0) {
         std::string damaged = bytes;
         damaged[next - 1] = static_cast<char>(damaged[next - 1] ^ 1);

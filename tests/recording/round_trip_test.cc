@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is written is what is read.
+// The rows that are read equal the written ones.
 
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Packed rows read back through the views as the rows that were given, whatever their shape.
+// Packed rows are read back through the views as the given rows, for every shape of row.
 
 #include <unistd.h>
 
@@ -120,7 +120,8 @@ TEST_F(ActivityRowsTest, NestedTimeBytesAndGraphNodesAreStored) {
             "60 160 100 100 - - - - - \n");
 }
 
-// The correlator tells the graphs of rows apart by their numbers; nobody takes them for nodes.
+// The correlator distinguishes the graphs of rows by their numbers; no component takes these
+// numbers for nodes.
 TEST_F(ActivityRowsTest, GraphRowHasAGraphIdAndNoNode) {
   const Id graph = run_->AddLaunchConfig({.kind = model::ActivityKind::kGraph, .name = "graph"});
   Launch(60, 0, 0);

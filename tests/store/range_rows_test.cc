@@ -98,8 +98,8 @@ void AddAll(const std::vector<Range>& ranges, RangeRows& rows) {
   }
 }
 
-// Few fit one batch, many need the thread; texts by the thousand make the tables of kinds grow, and
-// long ones fill a batch by bytes.
+// Few rows fit one batch, many need the thread. Thousands of texts make the tables of kinds grow,
+// and long texts fill a batch by bytes.
 TEST_F(RangeRowsTest, RowsKindsAndTextsRoundTrip) {
   for (const auto& [count, texts] :
        {std::pair<size_t, size_t>{10, 3}, {4096, 5}, {50'000, 40}, {30'000, 30'000}}) {
@@ -152,7 +152,7 @@ TEST_F(RangeRowsTest, LongTextsAndTheDefaultDomainRoundTrip) {
   EXPECT_EQ(Rows(ranges).size(), 6U);
 }
 
-// The analysis may ask, and more may come after it.
+// The analysis may read results, and more ranges may follow.
 TEST_F(RangeRowsTest, ResultsMayBeReadBetweenRanges) {
   const std::vector<Range> added = SomeRanges(20'000, 100);
   RangeRows ranges(path_);
@@ -193,8 +193,8 @@ size_t EntriesOf(const std::filesystem::path& folder) {
                                            std::filesystem::directory_iterator()));
 }
 
-// A run that is given up leaves no thread behind and no file, also none that has no name any more:
-// three million rows are more than the pages that are kept in memory.
+// An abandoned run leaves no thread and no file, not even an unlinked one. Three million rows
+// exceed the pages that are kept in memory.
 TEST_F(RangeRowsTest, ObjectMayBeDestroyedWithoutReadingResults) {
   const std::filesystem::path folder = path_ + ".folder";
   std::filesystem::create_directory(folder);

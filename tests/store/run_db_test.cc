@@ -137,8 +137,8 @@ TEST_F(RunDbTest, ActivitiesComeBackWithTheirLabels) {
   EXPECT_TRUE(launches->IsNull(0, "grid_y"));
 }
 
-// A source that was cut off says that all after its last activity is missing; of a process that has
-// none there is no such time.
+// A truncated source states that all records after its last activity are missing. A process without
+// activity has no such time.
 TEST_F(RunDbTest, ProcessCutBeforeItsFirstActivityHasNoEndTime) {
   auto saver = RunSaver::Create(path_);
   ASSERT_TRUE(saver) << saver.error().message;
@@ -159,8 +159,8 @@ TEST_F(RunDbTest, ProcessCutBeforeItsFirstActivityHasNoEndTime) {
   EXPECT_TRUE(rows->IsNull(0, "unrecorded_from_ns"));
 }
 
-// Three processes that were cut off, with one device each: what is missing of each begins with its
-// own last work.
+// Three processes that were cut off, with one device each. The missing records of each process
+// begin after its own last work.
 TEST_F(RunDbTest, ProcessesThatWereCutOffEndWithTheirOwnWork) {
   auto saver = RunSaver::Create(path_);
   ASSERT_TRUE(saver) << saver.error().message;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a statement over a stranger's file may do.
+// Operations that a statement on an untrusted file may do.
 
 #include "store/sqlite.h"
 

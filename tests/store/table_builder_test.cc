@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Tables built page by page are what SQLite would have made: it reads every value back, finds every
-// rowid, and its own integrity check has nothing to say.
+// Tables built page by page equal those of SQLite: it reads every value back, finds every rowid,
+// and its integrity check passes.
 
 #include "store/table_builder.h"
 
@@ -106,8 +106,8 @@ TEST_F(TableBuilderTest, EveryValueRoundTrips) {
 // Leaves of one row each make trees of every shape with few rows.
 TEST_F(TableBuilderTest, TreesOfEveryShapeAreSound) {
   std::vector<int64_t> sizes = {0, 1, 2, 3, 4, 5};
-  // 12 bytes of header, 8 per child (4 page, 2 rowid, 2 pointer), less for small rowids: one
-  // interior page holds a little more than 1022 children.
+  // 12 bytes of header and 8 per child (4 page, 2 rowid, 2 pointer), fewer for small rowids. So one
+  // interior page has a little more than 1022 children.
   for (int64_t n = 1020; n <= 1044; ++n) sizes.push_back(n);
   sizes.push_back(2100);
   for (const int64_t leaves : sizes) {

@@ -49,7 +49,7 @@ class TableReaderTest : public testing::Test {
     return fmt::format("{} {} {} '{}'", static_cast<int>(type), integer, real, text);
   }
 
-  // Every value of every row in every way of asking, from the pages and by SQL.
+  // Compares every value of every row through every accessor, from the pages and by SQL.
   void ExpectSameAsSql(const std::string& select_missing_as_null) {
     auto db = Database::OpenForeign(path_);
     ASSERT_TRUE(db);
@@ -66,7 +66,7 @@ class TableReaderTest : public testing::Test {
       if (!*got) break;
       ++count;
       for (int c = 0; c < static_cast<int>(kColumns.size()); ++c) {
-        // Type first: asking SQLite for a text may change it.
+        // The type is read first, because reading a text may change it.
         const auto type = rows->ColumnType(c);
         EXPECT_EQ(rows->OptionalInt64(c), reader->OptionalInt64(c)) << "row " << count;
         ASSERT_EQ(Cell(type, rows->Int64(c), IsNumber(type) ? rows->Real(c) : 0, rows->Text(c)),
@@ -85,8 +85,8 @@ class TableReaderTest : public testing::Test {
   std::string path_;
 };
 
-// Integers of every width, reals, texts from nothing to several pages, blobs and NULLs, in a tree
-// of two and more levels with rows that were deleted and pages that were freed.
+// Integers of every width, reals, texts from empty to several pages, blobs and NULLs. The tree has
+// at least two levels, deleted rows and freed pages.
 std::string MixedRows(int rows, size_t longest, uint32_t seed) {
   std::mt19937_64 random(seed);
   std::string sql =
@@ -207,8 +207,8 @@ TEST_F(TableReaderTest, ColumnNamedRowidIsNotTheKey) {
   }
 }
 
-// Rows of equal headers are decoded once: tables of many shapes, with headers around the longest
-// that is remembered and rows that come again after others.
+// Rows of equal headers are decoded once. The tables have many shapes, headers around the longest
+// cached one, and rows that recur after others.
 TEST_F(TableReaderTest, RowsOfManyShapesEqualSql) {
   for (const int columns : {3, 40, 46, 47, 48, 60}) {
     SCOPED_TRACE(columns);
@@ -265,7 +265,7 @@ TEST_F(TableReaderTest, UnsupportedTablesAreLeftToSql) {
   EXPECT_TRUE(LeftToSql());
 }
 
-// Whatever is in the pages, reading ends: with the rows that are left or with a sentence.
+// For any content of the pages, reading ends with the remaining rows or with an error.
 TEST_F(TableReaderTest, DamagedPageEndsTheTableWithAnError) {
   Make(MixedRows(300, 2000, 5), 512);
   std::ostringstream whole;

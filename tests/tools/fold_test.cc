@@ -183,7 +183,7 @@ TEST_F(FoldTest, RecordingThatHasGrownIsFoldedAgain) {
 
 TEST_F(FoldTest, ProcessWithoutAFileHasItsNotedLaunches) {
   Process("a.h.1.10.rec")->Finish();
-  // Process 77 wanted to become another program, said so, and came back.
+  // Process 77 noted that it would become another program, and the exec failed.
   std::ofstream(File("job")) << "a\nended 77 3 1\nended 1 100 1\nended 77 4 0\n";
   MustFold(Request());
   EXPECT_EQ(Count("SELECT count(*) FROM run_stat WHERE name = 'recording_missing'"), 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A run.db comes back into memory as it was written: graph nodes, calls and waits with the
-// activities that they belong to, and kernels under the handles of the view.
+// A run.db is loaded as it was written: graph nodes, calls and waits with their activities, and
+// kernels under the handles of the view.
 
 #include "tools/loaded_run.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Each module of a run is parsed once, whoever reads it, within the memory that is allowed.
+// Each module of a run is parsed once for all readers, within the memory limit.
 
 #include "tools/parsed_modules.h"
 

@@ -116,7 +116,7 @@ TEST_F(PipelineTest, TextFileBesideRecordingsIsNotADataLoss) {
   EXPECT_EQ(severity_of("# Sources\n\nA run of 4 H100s, \xC2\xB5s and all.\n"), "notice");
   EXPECT_EQ(severity_of(std::string(4095, 'a') + "\xC2\xB5 of a character that the head cuts"),
             "notice");
-  // What may have been a recording.
+  // A file that may have been a recording.
   EXPECT_EQ(severity_of(std::string("\x0A\x05 cut\x00 off", 12)), "data_loss");
   EXPECT_EQ(severity_of("{\"steps\": [1, 2]}"), "data_loss");
   EXPECT_EQ(severity_of("<html>504 Gateway Timeout</html>"), "data_loss");

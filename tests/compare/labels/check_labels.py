@@ -5,9 +5,8 @@
 usage: check_labels.py [FILE...]        (default: every *.txt beside this script)
 
 XLATRACE_SHARED_DATA is the folder with the recordings; without it nothing is checked. Every named
-instruction must exist exactly once in the named text, stand in one label of its side, and be work;
-and every work instruction of the computations that run must be labelled. Exit 1 if one is not.
-"""
+instruction must exist exactly once in the named text, be in one label of its side, and do work. Every work
+instruction of the computations that run must have a label. Exit status 1 otherwise."""
 
 import collections
 import pathlib
@@ -16,11 +15,11 @@ import sys
 import tarfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2]))
-import shared_data  # noqa: E402, beside the rooms
+import shared_data  # noqa: E402, in the folder of the components
 
 # Opcodes that do nothing when the program runs: they have no label.
 NO_WORK = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"}
-# What runs the instructions of the computations that it names. (A fusion is labelled as a whole.)
+# Opcodes that run the instructions of their computations. (A fusion is labelled as a whole.)
 RUNS = {"while", "conditional", "call", "async-start"}
 
 COMPUTATION = re.compile(r"(ENTRY )?%?([\w.-]+)(?: \(.*)?(?: -> .*)? ?\{$")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Records programs with a planted cause, and clean ones, and compares what xlatrace says first.
+"""Records programs with a planted cause, and clean ones, and checks the first findings of xlatrace.
 
     check_live.py --xlatrace build/release/bin/xlatrace [--on cpu|gpu] [--quick] [--only NAME]...
 
@@ -25,14 +25,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[2]
 TIMEOUT_S = 600
 LOUD_PCT = 3
-PRODUCTS = ("gemm*", "cutlass*", "nvjet*", "ampere*", "sm80*")  # What the fake's libraries call them.
+PRODUCTS = ("gemm*", "cutlass*", "nvjet*", "ampere*", "sm80*")  # Kernel names of the fake's libraries.
 
 sys.path.insert(0, str(HERE))
 from registry import programs_of  # noqa: E402, beside this file
 
 
 class Skip(Exception):
-    """What a program needs is not here; the text says what."""
+    """A requirement of a program is missing here; the text names it."""
 
 
 class Broken(Exception):
@@ -123,7 +123,7 @@ def names_cause(program, finding):
 
 
 def share_pct(finding, of_ns):
-    """What a finding could save, of the step it is about, or of the run where there is none."""
+    """The possible saving of a finding, as a share of its step, or of the run if there are no steps."""
     saves = finding.get("saves_high_ns_per_step") or finding.get("saves_high_ns_per_run") or 0
     return 100 * saves / of_ns
 

@@ -262,7 +262,7 @@ def running_sum():
 
 @planted("odd_layer dominant_op")
 def one_heavy_layer():
-    """Five layers of six are alike; one has eight times their width."""
+    """Five of six layers are equal; one has eight times their width."""
     widths = [128, 128, 128, 2048, 128, 128]
     weights = [(draw(128, width), draw(width, 128)) for width in widths]
     x = draw(512, 128)
@@ -310,7 +310,7 @@ def slow_loader():
 
 @planted("input_bound", quick=True)
 def loader_with_a_name():
-    """The same in pure Python, and the loader says its name."""
+    """The same work in pure Python, with the name of the loader."""
     weights = square_weights(256, 3)
     step = jax.jit(lambda weights, x: descend(mlp_loss, weights, x))
     batch = np.ones((256, 256), np.float32)
@@ -423,8 +423,8 @@ def evaluation_only():
 def residual_mixer():
     """Residual blocks of two products, donated state.
 
-    XLA copies weights that are read after their place was given to the new ones: with this many rows
-    that is less than 1 % of the step."""
+    XLA copies weights that are read after their memory was reused for the new ones. With this many rows
+    the copy is less than 1 % of the step."""
     weights = [(draw(512, 1024), draw(1024, 512)) for _ in range(3)]
     x = draw(2048, 512)
 

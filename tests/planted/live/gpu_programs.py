@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """JAX programs for the fake GPU, one planted cause each, and clean ones: gpu_programs.py NAME.
 
-XLA compiles them for a GPU and launches them; kernels take time and compute nothing. How long is said
-by the mark of the program: products take `products` times the fake's 1.5 to 18 us (40), kernels that
-`slow` names ("NAME FACTOR; ...") so many times as long. Otherwise as cpu_programs.py.
-"""
+XLA compiles them for a GPU and launches them; kernels take time and compute nothing. The mark of the
+program defines the times. Products take `products` times the fake's 1.5 to 18 us (40). Kernels in `slow`
+("NAME FACTOR; ...") take FACTOR times as long. Otherwise like cpu_programs.py."""
 
 import time
 
@@ -141,7 +140,7 @@ def activations_are_saved():
 
 @planted("while_overhead", graphs=False, predicates=3)
 def search_until_it_converges():
-    """The host asks for the loop's condition in each iteration."""
+    """The host reads the loop's condition in each iteration."""
     a, v = draw(128, 128), draw(128, 1)
 
     @jax.jit
@@ -249,7 +248,7 @@ def gradients_over_a_slow_link():
 
 @planted("layout_copy", slow="input_transpose* 60; wrapped_transpose* 60; loop_transpose* 60", quick=True)
 def channels_change_places():
-    """What a step returns is laid out anew."""
+    """The result of a step gets a new layout."""
     w, x = draw(256, 256), draw(64, 256, 256)
 
     @jax.jit

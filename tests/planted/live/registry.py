@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the planted programs are: a name, what they plant, and the lines that are to blame.
+"""The planted programs: name, planted cause, and the lines with the cause.
 
-Needs no JAX where it is asked for the list only: `programs_of` reads the source.
-"""
+Needs no JAX for the list only: `programs_of` reads the source."""
 
 import ast
 import dataclasses
@@ -24,7 +23,7 @@ def planted(ids, **settings):
 
 
 def clean(function=None, **settings):
-    """A program of which nothing is to be said."""
+    """A program without a cause: no finding is expected."""
     del settings
     return _registered if function is None else _registered(function)
 
@@ -38,7 +37,7 @@ def run_one():
 class Program:
     name: str
     file: pathlib.Path
-    ids: list  # Rules that are right; empty: clean.
+    ids: list  # Expected rules; empty: clean.
     lines: set  # Of the file, marked "# planted".
     settings: dict
     about: str

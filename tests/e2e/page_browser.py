@@ -127,8 +127,8 @@ class Browser(support.TestCase):
         return context
 
     def open(self, fragment="", url=None, color_scheme="light"):
-        """The page at `url` in the tab of all tests, which ends an earlier page of the same test; an error or a
-        warning in its console fails the test."""
+        """The page at `url` in the tab of all tests, which ends an earlier page of the same test. An error or
+        a warning in its console fails the test."""
         browser = chromium()
         if _started["tab"] is None or _started["tab"].page.is_closed():
             context = browser.new_context(viewport=WINDOW)
@@ -150,7 +150,7 @@ class Browser(support.TestCase):
 
     @staticmethod
     def wait_for_width(page, width):
-        """The page needs no more than this to be seen whole, once it has drawn what it measured."""
+        """The page needs only these resources to be drawn completely."""
         page.wait_for_function("(w) => document.documentElement.scrollWidth <= w", arg=width)
 
     @staticmethod
@@ -159,7 +159,7 @@ class Browser(support.TestCase):
 
     @staticmethod
     def expect_ns(locator, wanted, name="data-ns"):
-        """What a click has changed is drawn a moment later: the number is waited for."""
+        """A click is drawn later, so this waits for the number."""
         expect(locator).to_have_attribute(name, str(wanted))
 
 
@@ -181,7 +181,7 @@ class Offline(Browser):
         outside = [url for url in self.used_tab.requests if not url.startswith(("data:", "blob:"))]
         self.assertEqual(outside, [self.url])
         self.assertEqual(self.used_tab.problems, [])
-        # The browser tells of what it refused in its own time.
+        # The browser reports rejected requests later.
         with page.expect_event("requestfailed"):
             page.evaluate(
                 """() => {
@@ -254,7 +254,7 @@ class Offline(Browser):
 
 
 class Questions(Browser):
-    """What an engineer asks first: at most two clicks, and the answer equals SQL."""
+    """The first questions of an engineer: at most two clicks, and the result equals SQL."""
 
     def test_step_time_equals_sql(self):  # 0 clicks
         page = self.open()
@@ -406,7 +406,7 @@ class Navigation(Browser):
         page.wait_for_selector('[data-testid="page-compare"]')
         page.set_viewport_size({"width": 400, "height": 800})
         self.wait_for_width(page, 400)
-        # Without a base its tab is dim, and says with Ctrl K's answer how to get one.
+        # Without a base its tab is dim, and Ctrl K shows how to add one.
         self.assertNotEqual(page.get_by_test_id("tab-compare").get_attribute("class"), "off")
         without = self.open()
         without.keyboard.press("Control+k")
@@ -488,7 +488,7 @@ class Navigation(Browser):
         page = self.open(color_scheme="light")
         page.get_by_test_id("theme").click()
         page.get_by_test_id("theme").click()
-        # Of system, light and dark the third; kept once it is drawn.
+        # The third of system, light and dark; stored once it is drawn.
         theme = page.wait_for_function(
             """() => {
               const theme = document.documentElement.dataset.theme;

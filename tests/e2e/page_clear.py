@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page says once and in one way: idle time before its causes, one reference for slow devices, one
-name for a thread, words that are explained, labels that cover nothing. Run by test_page_clear.py."""
+"""Facts that the page shows once and in one way: idle time before its causes, one reference for slow devices,
+one name per thread, explained words, labels that cover nothing. Run by test_page_clear.py."""
 
 import collections
 import contextlib
@@ -49,7 +49,7 @@ class Captures(Browser):
         return page_reader.Page.open(kept_runs.page_of(database))
 
     def command(self, *arguments):
-        """What a command prints; the first run is named without its folder."""
+        """The output of a command; the first run is named without its folder."""
         run = next(argument for argument in arguments if isinstance(argument, pathlib.Path))
         result = support.run(*(run.name if argument is run else argument for argument in arguments), cwd=run.parent)
         self.assertEqual(result.code, 0, result)
@@ -199,7 +199,7 @@ class Actions(Captures):
 
 
 class Places(Captures):
-    """What Source says of ops that stand for copies, and in which colours."""
+    """Ops that represent copies on the Source page, and their colours."""
 
     def rows(self, run):
         page = self.data(run)
@@ -285,7 +285,7 @@ class Compared(Captures):
         verdict = page.get_by_test_id("compare-verdict").inner_text()
         self.assertAlmostEqual(float(re.search(r"([\d.]+)%", verdict)[1]), longer, delta=0.6)
         self.assert_golden_text(f"{unit}\n---\n{words_of(verdict)}")
-        # The page says once why; the figure of less device time is nowhere bold.
+        # The page gives the reason once; the figure of less device time is never bold.
         self.visit(page, "#/verdict")
         said = page.get_by_test_id("base-verdict")
         expect(said.locator("b")).to_have_text(verdict.splitlines()[0])
@@ -522,7 +522,7 @@ class Names(Captures):
             symbols = [row[0] for row in db.execute("SELECT kernel_symbol FROM kernel WHERE kernel_symbol LIKE '%cutlass::Kernel2<%'")]
         for name in cutlass:
             self.assertTrue(any(name in symbol for symbol in symbols), name)
-        # No column says of every row that no instruction runs it.
+        # No column states for every row that no instruction runs it.
         self.assertNotIn("ops", page.locator("th").all_inner_texts())
 
     def test_source_page_without_hlo_has_the_attach_command(self):
@@ -559,12 +559,12 @@ class Names(Captures):
 
 
 class JobColumns(Captures):
-    """Of a merged job of eight ranks: by how much who comes last does, and its slowest op."""
+    """For a merged job of eight ranks: the delay of the last rank, and its slowest op."""
 
     def test_rank_that_comes_last_has_its_share_and_its_delay(self):
         slow = 5
         run = kept_runs.fleet_job(8, 24, 5, slow)
-        # Of the collectives in which nobody comes last more often, by their executions.
+        # Collectives without a rank that comes last more often, by their executions.
         rows = self.ask(run, "SELECT arrival_skew_ns, last_times, paired FROM job_collective JOIN rank r ON r.rank_id = last_rank_id"
                                     f" WHERE r.rank = {slow} AND paired > 0")
         times = sum(n for _, n, _ in rows)
@@ -573,7 +573,7 @@ class JobColumns(Captures):
         page.set_viewport_size({"width": 1600, "height": 900})
         row = page.locator('#p-ranks tr[data-testid^="rank-"]').filter(has_text=f"rank {slow}").first
         cells = row.locator("td").all_inner_texts
-        # An action that only finds out promises nothing, and how sure it is is said of what it found.
+        # An action that only measures has no saving; its confidence is that of the finding.
         self.visit(page, "#/verdict")
         for handle, in self.ask(run, "SELECT handle FROM finding WHERE coalesce(saves_high_ns_per_step, saves_high_ns_per_run) IS NULL"):
             action = page.get_by_test_id(f"finding-{handle}")

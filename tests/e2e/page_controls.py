@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Controls of the page do what they say, in a real browser. Run by test_page_controls.py."""
+"""Controls of the page, in a real browser. Run by test_page_controls.py."""
 
 import collections
 import contextlib
@@ -21,7 +21,7 @@ from support import LONG, only_long
 class Controls(Browser):
     def test_each_column_of_the_menu_can_be_shown(self):
         page = self.open("#/ops")
-        # What a narrow window leaves out is no choice, so only what can be chosen is counted.
+        # Columns that a narrow window hides are no choices, so only selectable ones are counted.
         more = page.locator(".menu summary").inner_text()
         page.locator(".menu summary").click()
         boxes = page.locator(".menu .pop input")
@@ -336,7 +336,7 @@ class Controls(Browser):
 
     @only_long
     def test_host_column_of_a_gap_equals_its_stored_evidence(self):
-        # Gaps of this run are shorter than what import tells in words: some are told here.
+        # Gaps of this run are too short for explanations by import, so this test adds some.
         database = self.folder / "told.db"
         shutil.copyfile(self.database, database)
         with contextlib.closing(sqlite3.connect(database)) as db, db:
@@ -400,7 +400,7 @@ class Controls(Browser):
         name = re.search(r"hlo_module=([^,#]+)", text)
         self.assertIn(name[1] if name else text[:20], host.inner_text())
         self.assert_golden_words(host)
-        # It says so only there.
+        # Only this gap has the note.
         late_db = support.open_database(database)
         self.addCleanup(late_db.close)
         others = 0
@@ -438,7 +438,7 @@ class Controls(Browser):
         )
         step = int(re.search(r"Step (\d+)", page.get_by_test_id("page-timeline").locator("h2").first.inner_text())[1])
         self.assertRegex(page.get_by_test_id("timeline-hosts").inner_text(), rf"steps? (\d+ and )?{step}\b")
-        # The call that is longest in the step is where its times say, on the lowest row.
+        # The longest call of the step is at its recorded times, on the lowest row.
         begin, end, name = self.db.execute(
             "SELECT c.start_ns, c.end_ns, c.name FROM api_call c, step s WHERE s.step = ? AND c.start_ns >= s.start_ns"
             " AND c.end_ns <= s.end_ns ORDER BY c.end_ns - c.start_ns DESC, c.start_ns LIMIT 1",
@@ -497,7 +497,7 @@ class RowKeys(Browser):
                 shown, text, page = self.after_keys(fragment, key, to)
                 found = re.search(r"[?&]sel=(o\d+)~", browser_quiet.address(page))
                 self.assertIsNotNone(found, (fragment, key, text, browser_quiet.address(page)))
-                # Of a gap the op that came late is the last one that its row names.
+                # For a gap, the late op is the last one that its row names.
                 self.assertEqual(found.group(1), shown[-1] if fragment == "#/idle" else shown[0], (fragment, text))
 
     @only_long

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figure of an op, a kernel, a layer or a phase is the same in every place of the page and in the terminal:
-for some public captures, with XLATRACE_TEST_TIER=long for all of them."""
+"""The figure of an op, a kernel, a layer or a phase is equal at every place of the page and in the terminal.
+Checked for some public captures, with XLATRACE_TEST_TIER=long for all of them."""
 
 import contextlib
 import csv
@@ -19,7 +19,7 @@ import tiers
 from figure_places import in_ms, same, share_of, times_in
 from page_clear import Captures
 
-# Of a CPU with steps, of a GPU without steps, of kernels without HLO.
+# A CPU with steps, a GPU without steps, kernels without HLO.
 FIRST_TIER = (
     "own/jax-cpu/train-20steps-notracer-py.xplane.pb.xz",
     "xplane/jax08_gemm.xplane.pb",
@@ -112,8 +112,8 @@ class Figures(figure_places.Places, Captures):
         return {name: time for name, time in rows if name not in shared}
 
     def kernels_with_base(self, page, base, unit):
-        """Compare's kernels against the table of each run's own page, by names that are one kernel's in both:
-        Compare sums what only a number or arguments of a template tell apart."""
+        """Compare's kernels against the table of each run's own page, by names that mean one kernel in both.
+        Compare sums kernels that differ only in a number or in template arguments."""
         now = self.kernel_times(page, unit)
         self.go(page, "#/compare?by=kernel")
         rows = [row for row in self.markdown(page) if row["kernel"] in now and row["kernel"] in base][:5]
@@ -186,7 +186,7 @@ class Figures(figure_places.Places, Captures):
             if row.count():
                 time = self.row(page, f'[data-testid="{row.get_attribute("data-testid")}"]')[unit]
                 self.compare_ms("headline", sentence, in_ms(said[2]), in_ms(f"{time} ms"))
-                # What it is of the step, too, as the drawer has it.
+                # The share of the step is also shown, as in the drawer.
                 percent = re.search(r"([\d.]+)%", sentence[said.start():].split(".  ")[0])
                 if percent:
                     self.go(page, f"#/ops?v=hlo&copies=all&sel={row.get_attribute('data-testid')[3:]}")
@@ -327,7 +327,7 @@ class Figures(figure_places.Places, Captures):
         self.assertEqual(len({words for words, _ in bar}), len(bar))
         bar = dict(bar)
         with contextlib.closing(support.open_database(run)) as db:
-            # What copies by its kind, or is known as a transfer only by its name (copyBuffer of ROCm).
+            # Copies by kind, and transfers that only their name identifies (copyBuffer of ROCm).
             (wanted,), = db.execute(
                 "SELECT coalesce(sum(self_ns), 0) FROM activity WHERE coalesce(phase, 'unknown') = 'unknown'"
                 " AND (op_kind IN ('copy', 'memset') OR unattributed_reason = 'transfer')"
@@ -335,7 +335,7 @@ class Figures(figure_places.Places, Captures):
             (device,), = db.execute("SELECT sum(self_ns) FROM activity").fetchall()
         self.assertEqual(sum(ns for words, ns in bar.items() if words.startswith("copies")), wanted)
         self.assertEqual(sum(bar.values()), device)
-        # The terminal says the same, with the same words.
+        # The terminal prints the same figure with the same words.
         copies = re.search(r"^copies\D* (\S+) ", self.command("summary", run), re.M)
         if wanted:
             self.assertTrue(same(in_ms(f"{copies[1]} ms"), wanted / 1e6), copies[0])
@@ -394,7 +394,7 @@ class Figures(figure_places.Places, Captures):
             for cause in sorted(wanted, key=lambda c: -wanted[c][0])[:3]:
                 time = re.search(rf"{shown[cause][1]}(?: \([^)]*\))? ([^,]*)", line[3])
                 self.assertTrue(time and same(in_ms(time[1]), wanted[cause][0] / 1e6), line[0])
-        # A finding calls the time of its gaps by their causes, and claims no more than there is.
+        # A finding names the causes of its gaps with their time, and claims at most that time.
         for handle, title, evidence in findings:
             of = {}
             for item in json.loads(evidence):

@@ -169,7 +169,7 @@ class Filtered(Captures):
         expect(search).not_to_be_focused()
         page.keyboard.press("2")
         page.get_by_test_id("page-model").wait_for()
-        # What is offered is still taken by arrow and Enter, and the focus stays.
+        # A suggestion is still accepted by arrow and Enter, and the focus stays.
         page.keyboard.press("/")
         search.fill("phase:forw")
         page.get_by_test_id("completions").wait_for()

@@ -98,7 +98,7 @@ class Compared(Captures):
         page.set_viewport_size({"width": 400, "height": 900})
         page.reload()
         table = page.locator("table", has=page.get_by_test_id("compare-row").first)
-        # What leads is in sight, the rest scrolls sideways: how often it ran, and why it changed.
+        # The first columns are visible; other columns scroll sideways: number of calls, and reason.
         expect(table.locator("thead th")).to_have_text(["op", re.compile("^Δ, "), "base", "new", "Δ ms", "calls", "why"])
         expect(table.locator("th[aria-sort]")).to_have_text(re.compile("^Δ, "))
         head = table.locator("th[aria-sort]").bounding_box()
@@ -115,7 +115,7 @@ class Compared(Captures):
         why = page.get_by_test_id("compare-row").locator(".clamp")
         why.first.wait_for()
         self.assertLess(why.evaluate_all(cut), 0.2)
-        # Rows of one height: which of them are drawn is told from where the table was scrolled to.
+        # Rows of equal height: the drawn rows follow from the scroll position of the table.
         heights = page.get_by_test_id("compare-row").evaluate_all("(all) => all.map((e) => Math.round(e.getBoundingClientRect().height))")
         self.assertEqual(set(heights), {36})
         self.assertGreater(page.get_by_test_id("compare-row").first.locator(".nm").bounding_box()["width"], 60)
@@ -393,7 +393,7 @@ class Starts(Captures):
         expect(files.locator("tr.on")).to_contain_text(file)
         # Most time is in a helper that all of the model calls.
         self.assertNotIn(file, files.locator("tbody tr").first.inner_text())
-        # Which is said, with its largest line, and opens.
+        # The path and its largest line are shown and can be opened.
         (path, line) = self.ask(run, "SELECT source_file, source_line FROM op_time WHERE source_line > 0 GROUP BY 1, 2 ORDER BY sum(steady_ns) DESC LIMIT 1")[0]
         largest = page.get_by_test_id("largest-line")
         expect(largest).to_contain_text(f"{path.rsplit('/', 1)[1]}:{line}, ")
@@ -553,8 +553,8 @@ class Starts(Captures):
         steady = "FROM activity JOIN step USING (device_id, step) WHERE typical AND name"
         node = page.get_by_test_id("graph-node-copy-done.3")
         (own,) = self.ask(run, f"SELECT avg(self_ns) {steady} = 'copy-done.3'")[0]
-        # Three copies go to the host's memory, space 5, and one of them is a row of its own, since it takes
-        # 175 ms and the others nothing.
+        # Three copies go to the host's memory, space 5. One of them has its own row, because it takes 175 ms
+        # and the others no time.
         to_host = "activity.instruction IN (SELECT instruction FROM instruction WHERE shape LIKE '%S(5)%') AND activity.instruction != 'copy-done.5'"
         (together,) = self.ask(run, f"SELECT sum(self_ns) / count(DISTINCT device_id || '/' || step) {steady} LIKE 'copy-done%' AND {to_host}")[0]
         self.assertEqual(node.get_attribute("data-time"), f"{own:.0f} ns")

@@ -85,7 +85,7 @@ class CriticalPath(Browser):
     def test_step_time_without_all_findings_equals_run_db(self):
         step, together = self.db.execute("SELECT step_ns, all_findings_step_ns FROM replay").fetchone()
         said = self.open().get_by_test_id("together")
-        # One finding says it itself.
+        # A single finding has the figure itself.
         if self.sql("SELECT count(*) FROM finding") < 2 or together is None or together >= step:
             self.assertEqual(said.count(), 0)
         else:

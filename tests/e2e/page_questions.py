@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Five questions about a run, answered by clicks alone and compared with SQL over the launches: what costs
-most, which line is it, why idle, what changed, which rank. With XLATRACE_QUESTIONS=FILE the answers are
-written there as a table, with XLATRACE_TEST_TIER=long of all captures."""
+"""Five questions about a run, answered by clicks alone and compared with SQL over the launches: largest cost,
+its line, idle cause, change, and rank. With XLATRACE_QUESTIONS=FILE the results are written there as a
+table, with XLATRACE_TEST_TIER=long for all captures."""
 
 import contextlib
 import os
@@ -33,7 +33,7 @@ CAPTURES = {
     "kineto-rank0": ("kineto/hta_sampled_rank0.json.gz", None),
 }
 BASES = {"pax0-a100": f"{PAX}/proc0", "nsys-before": "nsys/mfu_2gpu_before.sqlite"}
-# What of a launch or a gap lies in a steady step; all of it where there is no such step.
+# The part of a launch or a gap inside a steady step; all of it if there is no such step.
 LAUNCHES = "activity a LEFT JOIN step s ON s.device_id = a.device_id AND s.step = a.step"
 CAUSES = {"unknown", "host", "launch_bound", "copy", "synchronisation"}
 # Each part of the page has one of these that has it: a GPU with a base run, a CPU, kernels without HLO, a job.
@@ -172,7 +172,7 @@ class Questions(Captures):
         self.assertIn(f"{longest / 1e3:.3g}" if longest < 1e6 else f"{longest / 1e6:.3g}"[:1], first.inner_text())
         sentence = self.shown.get_by_test_id("page-idle").locator("p").first.inner_text()
         words = first.locator("td").first.inner_text().split(" · ")[0].strip()
-        # Of an unknown cause the sentence has only the end of its words.
+        # For an unknown cause the sentence has only the last words.
         self.assertIn(" ".join(words.split()[-2:]) if cause == "unknown" else words, sentence)
         # Where a finding is about the gaps of unknown cause, it is named beside them.
         about = self.shown.get_by_test_id("cause-unknown").locator("a.h") if cause == "unknown" else None
@@ -183,7 +183,7 @@ class Questions(Captures):
 
     def changed(self, base):
         if not base:
-            # The tab is dim, and says what to type.
+            # The tab is dim, and shows the command to type.
             self.assertEqual(self.shown.get_by_test_id("tab-compare").get_attribute("class"), "off")
             self.assertTrue(self.tab("compare"))
             self.assertIn("--base", self.shown.get_by_test_id("page-compare").locator("code").inner_text())
@@ -196,14 +196,15 @@ class Questions(Captures):
         )  # fmt: skip
         with contextlib.closing(support.open_database(base)) as db:
             then = db.execute(sql).fetchone()[0]
-        # Device time of whole recordings says how much was done: it stands below what is slower.
+        # Device time of whole recordings shows the amount of work: it is below the slower kernels.
         place = "compare-verdict" if self.steps else "compare-noise"
         times = self.shown.get_by_test_id(place).inner_text()
         self.assertIn(f"{then / 1e6:.3g} ms → {self.one(sql) / 1e6:.3g} ms", times)
         return f"{said.split(':')[0]} (1)"
 
     def rank(self):
-        """Who is waited for or computes longest, or that it cannot be told; no page where there is one device."""
+        """The device that others wait for or that computes longest, or a note that none can be named. A
+        single device has no page."""
         devices = self.one("SELECT count(DISTINCT device_id) FROM activity")
         self.assertEqual(self.tab("ranks"), devices > 1)
         if devices < 2:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Ranks page in a real browser: of a run of several devices, of many processes without a common
-clock, and of a merged job. scripts/long runs it with a thousand ranks (XLATRACE_PAGE_RANKS=1000)."""
+"""The Ranks page in a real browser: of a run of several devices, of many processes without a common clock,
+and of a merged job. scripts/long runs it with a thousand ranks (XLATRACE_PAGE_RANKS=1000)."""
 
 import collections
 import contextlib
@@ -22,8 +22,8 @@ SLOW = RANKS * 617 // 1000
 
 
 def own_times(db):
-    """Ordinal and mean ns per steady step that a device needs by itself: without what it has more of collectives
-    that nothing hides than the device with the least of them in that step. The slowest first."""
+    """Ordinal and mean own time in ns per steady step of each device. Own time excludes exposed collective
+    time above that of the device with the least of it in that step. The slowest device is first."""
     steps = db.execute(
         "SELECT s.step, d.device_id, d.ordinal, s.end_ns - s.start_ns, coalesce((SELECT sum(wall_ns) FROM step_part p"
         " WHERE p.device_id = s.device_id AND p.step = s.step AND part = 'exposed_collective'), 0)"
@@ -91,14 +91,14 @@ class OneRun(Browser):
 
 
     def check_one_lag(self, page, run, db, ordinal, own, middle):
-        """By how much a device holds the others up: one figure in one set of words, wherever it is said."""
+        """The delay of other devices by a device: one figure in one wording at every place."""
         lag, device = f"{(own - middle) / 1e6:#.3g} ms", f"GPU {ordinal}"
         (title, evidence, action, handle), = db.execute(
             "SELECT title, evidence, action, handle FROM finding WHERE id = 'arrival_skew'"
         )
         items = json.loads(evidence)
         (first,) = (e for e in items if e["unit"] == "ns" and abs(e["value"] - (own - middle)) <= 1)
-        # Of the op that title and action name, what it takes longer on this device.
+        # Time by which the op of title and action takes longer on this device.
         handle_of_op, last_word = re.search(r"\b(o\d+)\b.* (GPU \d+)$", title).groups()
         self.assertEqual(last_word, device)
         (op,) = (e for e in items if e["handle"] == handle_of_op)
@@ -138,7 +138,7 @@ class OneRun(Browser):
             own.setdefault(step, {})[ordinal] = ns
         last = {step: max(of, key=of.get) for step, of in own.items()}
         most, times = collections.Counter(last.values()).most_common(1)[0]
-        self.assertGreater(len(set(last.values())), 1)  # Or nothing is told apart here.
+        self.assertGreater(len(set(last.values())), 1)  # Otherwise this test distinguishes no cases.
         texts = []
         for step, ordinal in last.items():
             page.evaluate("(h) => { location.hash = h; }", f"#/timeline?step={step}")
@@ -186,8 +186,8 @@ class WithoutCollectives(Browser):
 
 
 class ManyRanks(Browser):
-    """Processes of one device each, whose clocks nobody knows; one computes 150 us
-    longer in every step, and waits that much less in the all-reduce that ends it."""
+    """Processes of one device each, with unknown clocks. One computes 150 us longer in every step, and waits
+    that much less in the all-reduce at its end."""
 
     @classmethod
     def setUpClass(cls):
@@ -223,7 +223,7 @@ class ManyRanks(Browser):
         self.assertLessEqual(box.bounding_box()["height"], 600)
         self.assertGreater(box.evaluate("(e) => e.scrollHeight"), 2 * RANKS - 1)
         drawn = page.locator('[data-testid="page-ranks"] tr').count()
-        self.assertLess(drawn, 200)  # Of a thousand rows those in sight.
+        self.assertLess(drawn, 200)  # Only the visible rows of a thousand.
 
     def test_late_rank_is_found_without_common_clocks(self):
         page = self.open("#/ranks", url=self.many_html.as_uri())
@@ -260,7 +260,7 @@ class ClocksApart(Browser):
         assert len(cls.devices) == 2, cls.devices
 
     def numbers(self, page):
-        """What `dev:` calls each device, by host."""
+        """The name of each device in `dev:`, by host."""
         options = page.get_by_label("device").locator("option").all()
         return {host: o.get_attribute("value") for _, host in self.devices for o in options if host in o.inner_text()}
 
@@ -297,7 +297,7 @@ class ClocksApart(Browser):
         self.assertEqual(page.get_by_test_id("timeline-clocks").count(), 1)
         self.assertEqual(page.get_by_test_id("timeline-skew").count(), 0)
         self.assert_golden_words(note)
-        # Of one process alone there is nothing to be set against.
+        # A single process has no reference.
         number = self.numbers(page)[self.devices[1][1]]
         page.evaluate("(h) => { location.hash = h; }", f"#/timeline?f=dev:{number}")
         page.get_by_test_id("timeline-selection").locator("h3").filter(has_text=self.devices[1][1]).wait_for()
@@ -368,7 +368,7 @@ class WholeRuns(Browser):
         self.assertEqual([self.ns(row) for row in shown], [compute for _, compute, _ in rows])
         self.assertEqual([row.inner_text().split("\t")[0].strip() for row in shown], [name for name, _, _ in rows])
         late, waits = (f(rows, key=lambda row: row[2]) for f in (min, max))
-        # What the late one did instead: it stood idle, for the cause that tells the two apart most.
+        # The late device was idle instead, for the cause that differs most between the two.
         more = {c: ns - idle[waits[0]].get(c, 0) for c, ns in idle[late[0]].items()}
         self.assertEqual(max(more, key=more.get), "synchronisation", more)
         longer = sum(idle[late[0]].values()) - sum(idle[waits[0]].values())
@@ -477,7 +477,7 @@ class Job(Browser):
         verdict = page.get_by_test_id("page-verdict").inner_text()
         if self.COUNT == 8:
             self.assert_golden_words(*facts, tile, page.get_by_test_id("fact-device"), sentence, page.get_by_test_id("page-verdict").locator(".acthead"))
-        # What it costs: the headline, the finding, the drawer, Ranks and the terminal.
+        # The cost is shown in the headline, the finding, the drawer, Ranks and the terminal.
         (ns,), = self.ask("SELECT value FROM run_info WHERE key = 'job_cost_ns_per_step'")
         cost = f"{int(ns) / 1e6:#.3g}"
         (handle,), = self.ask("SELECT handle FROM finding WHERE id = 'job_slow_gpu'")
@@ -619,7 +619,7 @@ class Job(Browser):
             self.assertIn("act-row", page.locator('[data-testid="page-ranks"] tr[data-ns]').first.get_attribute("class"))
         canvas.click(position={"x": 400, "y": 1 if self.COUNT > 64 else 9})
         page.wait_for_selector('[data-testid="page-timeline"]')
-        # Its launches have no steps: the job knows when the step was.
+        # Its launches have no steps: the job has the time of the step.
         self.assertEqual(self.ask("SELECT count(*) FROM step")[0][0], 0)
         at = re.search(r"t=(-?\d+)(?:,|%2C)(-?\d+)", browser_quiet.address(page))
         steps = self.ask(f"SELECT start_ns, start_ns + step_ns FROM rank_step JOIN rank USING (rank_id) WHERE rank = {self.slow}")

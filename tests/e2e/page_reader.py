@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the data inside a page, after docs/development/page-data.md alone: nothing here knows the C++ writer or
-the page's app. Small and slow on purpose; for tests."""
+"""Reads the data inside a page by docs/development/page-data.md alone, without the C++ writer or the page's
+app. Small and slow on purpose; for tests."""
 
 import base64
 import gzip

@@ -161,8 +161,8 @@ class Shown(Browser):
             self.assertEqual("collectives" in drawn, name == "with", sorted(set(drawn)))
 
     def test_memory_that_recomputation_would_free_is_reported(self):
-        """Worked by hand: two values of 4 MB each are made in the forward pass of layer_0 and read by the
-        backward pass, and nothing else of the size lives across the peak."""
+        """Computed by hand: two values of 4 MB each are made in the forward pass of layer_0 and read by the
+        backward pass. No other value of that size is alive across the peak."""
         folder = self.made("memory")
         (folder / "module_0001.jit_step.sm_9.0_gpu_after_optimizations.txt").write_text(MODULE)
         names = ("fusion_1", "fusion_2", "fusion_3", "fusion_4", "fusion_5")

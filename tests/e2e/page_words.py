@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words and names beside figures: the whole of a share, the sum of a folded row, numbers that are not cut and
-names that keep both ends."""
+"""Words and names beside figures: the whole of a share, the sum of a folded row, uncut numbers, and names
+that keep both ends."""
 
 import re
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of wrong inputs and wrong command lines share."""
+"""Common parts of the tests of wrong inputs and wrong command lines."""
 
 import support
 

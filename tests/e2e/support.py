@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the end-to-end tests share: running the program, finding data, writing protobuf by hand.
+"""Common parts of the end-to-end tests: running the program, finding data, writing protobuf by hand.
 
 Environment:
   XLATRACE_BIN                 the program; without it every test is skipped
@@ -42,7 +42,7 @@ def only_long(test):
     return test if LONG else None
 
 
-# Whoever takes longer hangs. Nothing here takes a tenth of it, also on a slow machine.
+# A longer run counts as a hang. No test takes a tenth of it, also on a slow machine.
 HANG_S = 300
 
 
@@ -221,7 +221,7 @@ def open_database(path):
 
 
 def query(path, sql, cwd=None):
-    """Rows of `xlatrace query --format json` as dictionaries, whatever frame it puts around them."""
+    """Rows of `xlatrace query --format json` as dictionaries, independent of the enclosing object."""
     result = run("query", path, sql, "--format", "json", cwd=cwd)
     if result.code != 0:
         raise AssertionError(str(result))

@@ -2,7 +2,7 @@
 """Real TensorFlow, its CUDA build, on the fake GPU, recorded and compared with the truth.
 
 The truth is the driver stand-in's own log, with the op or thunk that was announced on the launching
-thread, as a tap of its own heard it: in the very run that is recorded, so activities are compared by
+thread, as a separate tap recorded it. It comes from the recorded run itself, so activities are compared by
 the number of their call.
 
 A test file takes `setUpModule` and `tearDownModule` from here: runs are shared by its tests, two at a
@@ -57,7 +57,7 @@ ENDINGS = {
 }
 PROGRAMS.update({f"ends_{how}": ["endings.py", how] for how in ENDINGS})
 DEVICES = {"mirrored": 2}
-# What a program's environment needs. A busy device: that the host is slow must not hide the rest.
+# Environment of a program. The device is busy, so that a slow host does not hide other time.
 MORE = {
     "clusters": {
         "TF_XLA_FLAGS": "--tf_xla_auto_jit=2 --tf_xla_min_cluster_size=4",
@@ -95,7 +95,7 @@ def start(name, command, **options):
     place = folder / name
 
     def work():
-        # What TensorFlow computes on the device to know a shape may come out as anything there.
+        # Device results that TensorFlow computes only to learn a shape may have any value.
         for _ in range(4):
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir()
@@ -186,9 +186,9 @@ class TensorFlowCase(support.TestCase):
             yield labels.pop(), activity
 
     def check_program(self, program, inferred=()):
-        """Every activity under an op of a graph is that op's, one under a thunk its instruction's, and
-        no other is any op's, but of `inferred` types. Returns kernel time and number of kernels by
-        who ran them."""
+        """Every activity under an op of a graph belongs to that op, one under a thunk to its instruction. No
+        other activity belongs to an op, except for `inferred` types. Returns kernel time and number of
+        kernels by owner."""
         place = self.finished(recorded(program))
         found = Found(place)
         for label, activity in self.compared(place):

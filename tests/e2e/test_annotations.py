@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of which no HLO is at hand, or only that of some modules, another run or another program:
-what ranges and profilers' stats say is enough."""
+"""Runs without HLO, or with HLO of only some modules, another run or another program: ranges and profilers'
+stats are enough."""
 
 import shutil
 import sqlite3
@@ -316,7 +316,7 @@ class StrippedProfiles(TestCase):
 
 class Lookups(TestCase):
     def test_views_use_an_index_for_keys(self):
-        """What docs/schema.md calls a key is found by an index, also from inside a subquery."""
+        """A key of docs/schema.md is found by an index, also from inside a subquery."""
         annotated_export.training(self.folder / "export.sqlite")
         self.run_program("import", "export.sqlite", "-o", "run.db")
         keys = {
@@ -348,8 +348,8 @@ class Lookups(TestCase):
 
 
     def test_lookup_per_launch_takes_few_sqlite_steps(self):
-        """Steps of SQLite's machine, which are the same on every machine: a scan of the 4,000
-        instructions for each of the 20,000 launches would be a hundred times as many."""
+        """Steps of SQLite's machine, which are equal on every machine. A scan of the 4,000 instructions for
+        each of the 20,000 launches would be a hundred times as many."""
         capture = support.require_data("captures/nsys-jax-maxtext-fsdp4-h100")
         self.assertEqual(self.run_program("import", capture, "-o", "run.db").code, 0)
         steps = 0

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bars of the attribution on recorded captures whose truth is known (docs/development/accuracy.md).
 
-Nothing exact is ever wrong, whatever is taken away from a capture.
-"""
+No exact label is wrong, for any part that is removed from a capture."""
 
 import json
 import os
@@ -69,9 +68,9 @@ class Accuracy(unittest.TestCase):
         self.check_annotations(grades)
 
     def check_annotations(self, grades):
-        """What the source says of its launches needs no HLO."""
+        """Launches with hints of the source need no HLO."""
         for grade in ("annotations only", "annotations, half of the modules"):
-            if grade not in grades:  # Of a single module there is no half.
+            if grade not in grades:  # A single module cannot be halved.
                 continue
             with self.subTest(grade=grade):
                 self.assertEqual(grades[grade]["right_exact_ns"], grades[grade]["told_ns"])

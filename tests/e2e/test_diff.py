@@ -154,7 +154,7 @@ class Pairs(support.TestCase):
 
 
 def module_text(program, layers):
-    """HLO text of a chain of `layers` ops; scopes and names of instructions say the program."""
+    """HLO text of a chain of `layers` ops; scopes and names of instructions identify the program."""
     shape = "f32[64,64]"
     kinds = ("tanh", "exponential", "negate", "cosine", "sine", "floor")
     lines = ["HloModule jit_step", "", f"ENTRY %main (p: {shape}) -> {shape} {{",
@@ -184,8 +184,8 @@ class DumpFolders(support.TestCase):
         return folder
 
     def test_programs_of_one_name_are_paired_by_content(self):
-        # Each has two ops more on the other side, so that those of one size are different
-        # programs, and there are more of those than a first look has.
+        # Each has two additional ops on the other side, so programs of equal size differ. Their number
+        # exceeds the limit of a first comparison.
         base = self.folder_of("base", [(n, 12 + n) for n in range(9)])
         new = self.folder_of("new", [(n, 14 + n) for n in reversed(range(9))])
         modules = diff(base, new)["modules"]
@@ -232,7 +232,7 @@ class DumpFolders(support.TestCase):
 
 
 class AfterAChange(support.TestCase):
-    """A synthetic training run and the same after a change: what `show` and the page say of it."""
+    """A synthetic training run and the same run after a change, in `show` and in the page."""
 
     @classmethod
     def setUpClass(cls):

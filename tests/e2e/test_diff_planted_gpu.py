@@ -27,7 +27,7 @@ import rig
 TRAIN = pathlib.Path(__file__).with_name("planted_train.py")
 PARALLEL = RIG_FOLDER / "data_parallel.py"
 
-# What was planted, and a change that the verdict has to be about (planted_changes.verdict_has).
+# The planted change, and a change that the verdict must name (planted_changes.verdict_has).
 PLANTED = {
     "op": [(None, r"sort")],
     "split": [(None, r"layer_1")],

@@ -110,7 +110,7 @@ class TerminalTest(export_support.ExportTest):
         while True:
             try:
                 piece = os.read(ours, 65536)
-            except OSError:  # Nobody holds the other end any more.
+            except OSError:  # The other end is closed.
                 break
             if not piece:
                 break
@@ -149,11 +149,11 @@ class TerminalTest(export_support.ExportTest):
 
 
 class RoundTripTest(export_support.ExportTest):
-    """What we import ourselves comes back with its times."""
+    """Exports in formats that we import come back with their times."""
 
     def test_kineto_export_can_be_imported(self):
         for name, run in self.runs():
-            if name == "demo":  # The format knows times of GPUs only.
+            if name == "demo":  # The format has times of GPUs only.
                 continue
             with self.subTest(run=name):
                 files = sorted(self.export(run, "kineto").iterdir())

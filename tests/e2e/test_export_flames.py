@@ -45,7 +45,7 @@ def speedscope_page():
 
 
 def nanoseconds(text):
-    """Of "12.34ms (46%)", as speedscope's page writes times; "1:02.50" is minutes."""
+    """Nanoseconds of "12.34ms (46%)", as speedscope's page writes times; "1:02.50" is minutes."""
     number, unit = re.match(r"([\d.:]+)([nµm]?s)?", text).groups()
     if ":" in number:
         minutes, seconds = number.split(":")

@@ -31,7 +31,7 @@ LIBRARY = re.compile(
 )
 
 
-# Of the formats themselves: keys of Kineto's and speedscope's JSON, units, titles of tracks; and the
+# Words of the formats themselves: keys of Kineto's and speedscope's JSON, units, titles of tracks, and the
 # NVTX domain of a library.
 FORMAT_WORDS = {
     "NCCL",
@@ -42,8 +42,8 @@ FORMAT_WORDS = {
 
 
 def strings_of(run):
-    """Every text that the run holds and that must not be seen, if one of its words has four characters or
-    more: "a, b" also stands between two names in other words, "x3a, b7"."""
+    """Every text of the run that must not be visible, if one of its words has at least four characters.
+    Shorter words such as "a, b" also occur between other names: "x3a, b7"."""
     kept, found = set(), set()
     schema = " ".join(sql for (sql,) in query(run, "SELECT sql FROM sqlite_master WHERE sql <> ''"))
     kept.update(re.findall(r"\w{4,}", schema))
@@ -87,7 +87,7 @@ def strings_of(run):
         kept.update(v for (v,) in query(run, f"SELECT value FROM run_info WHERE key = '{key}'"))
     # A word that is part of one that stays ("record" of a column's name) shows nothing.
     kept_text = "\n".join(filter(None, [*kept, *FORMAT_WORDS]))
-    # Most begin or end as nothing in it does, which is told without a search.
+    # Most candidates begin or end with four characters that do not occur in it, so no search is needed.
     fours = {kept_text[at : at + 4] for at in range(len(kept_text) - 3)}
 
     def is_kept(text):
@@ -118,14 +118,14 @@ def contents(place):
 
 
 def contents_of(places):
-    """The same of every format, named by it."""
+    """The same for every format, by its name."""
     for to, place in places.items():
         for file, data in contents(pathlib.Path(place)):
             yield f"{to}: {file}", data
 
 
 def leaks(places, wanted, reference):
-    """(file, name) of each wanted name in the exports. `places` and `reference` map a format to its export.
+    """(file, name) of each given name in the exports. `places` and `reference` map a format to its export.
 
     A folder, host or layer may have a name that is also a word of the product, such as "xlatrace" or "kernel".
     A word is the product's own if the same format has it for the reference, a run without that name. The
@@ -336,7 +336,7 @@ class ShareSafeTest(export_support.ExportTest):
         self.assertFalse((self.folder / "out.db").exists())
 
     def test_every_text_column_has_a_rule(self):
-        # run_copy.cc empties a text column that its table does not name; whoever adds one decides.
+        # run_copy.cc empties a text column that its table does not name, so each new column needs a decision.
         source = (support.REPOSITORY / "store" / "run_copy.cc").read_text()
         named = set(re.findall(r'"(x_\w+\.\w+)"', source))
         emptied = {

@@ -12,7 +12,7 @@ import export_support
 from export_support import query, run_python
 import support
 
-# Ten questions that people ask, in SQL that SQLite and DuckDB share. {view} is a file there.
+# Ten common questions, in SQL that SQLite and DuckDB share. {view} is a file there.
 QUESTIONS = [
     "SELECT phase, sum(self_ns) FROM {op_time} GROUP BY phase ORDER BY phase",
     "SELECT op_kind, count(*), sum(duration_ns) FROM {activity} GROUP BY op_kind ORDER BY op_kind",
@@ -99,8 +99,8 @@ class ParquetTest(export_support.ExportTest):
                     self.assertTrue(polars_agrees, view)
 
     def test_a_column_has_one_type_in_all_runs(self):
-        # What is NULL throughout one run is of the type that it has in others, so that files of
-        # several runs can be read as one table.
+        # A column that is NULL throughout one run has its type of other runs, so files of several runs can be
+        # read as one table.
         folders = [str(self.exported(run, "parquet")) for _, run in self.runs()]
         types = run_python("TABLES", TYPES, *folders)
         mixed = {column: found for column, found in types.items() if len(found) > 1}
@@ -125,7 +125,7 @@ class ParquetTest(export_support.ExportTest):
                  if not query(bare, f'SELECT 1 FROM "{view}" LIMIT 1')]  # fmt: skip
         self.assertIn("run_stat", empty)
         self.assertGreater(len(empty), 10)
-        # What the tables declare, and of computed columns what is found in the whole run.
+        # Types declared by the tables; for computed columns, the types found in the whole run.
         wanted = {}
         parquet = {"INT": "int64", "INTEGER": "int64", "REAL": "double", "TEXT": "string",
                    "integer": "int64", "real": "double", "text": "string"}  # fmt: skip
@@ -256,7 +256,7 @@ class NsysTest(export_support.ExportTest):
                     self.assertEqual(query(exported, statement), query(original, statement))
 
     def skills(self, profile, *names):
-        """What each of these skills of nsys-ai says of a profile, line by line."""
+        """The output of each of these skills of nsys-ai for a profile, line by line."""
         said = run_python("NSYS_AI", SKILLS, profile, *names)
         return {name: text.splitlines() for name, text in said.items()}
 
@@ -337,9 +337,9 @@ class PartTest(export_support.ExportTest):
                         run, f"SELECT {self.COLUMNS} FROM activity WHERE {condition} ORDER BY activity_id"
                     ),
                 )
-                # What is summed per step or device needs no rows of another one.
-                # The typical steps of a part are others: they are the middle half of its own steps. Work from
-                # outside of the part may have been busy in one of its steps.
+                # Sums per step or device need no rows of another view. The typical steps of a part differ:
+                # they are the middle half of its own steps. Work from outside of the part may have been busy
+                # in one of its steps.
                 for view, columns in (("step", self.STEP_COLUMNS), ("step_part", "*"), ("phase_time", "*")):
                     if "step" not in condition and view != "step":
                         continue

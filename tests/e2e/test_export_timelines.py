@@ -117,7 +117,8 @@ class PerfettoTest(export_support.ExportTest):
         )
 
 
-# What HTA says of each FOLDER EXACT of the arguments: to start it takes longer than most of its answers.
+# The results of HTA for each FOLDER EXACT of the arguments: starting HTA takes longer than most of its
+# queries.
 HTA = """
 import json, logging, os, sys, warnings
 warnings.filterwarnings("ignore")
@@ -156,7 +157,7 @@ class KinetoTest(export_support.ExportTest):
         cases = [
             (name, run, folder, exact, tolerance_us)
             for name, run in self.runs()
-            if name not in ("demo", "tpu")  # HTA knows GPUs.
+            if name not in ("demo", "tpu")  # HTA supports only GPUs.
             for folder in [self.export(run, "kineto")]
             for exact, tolerance_us in (("1", 0.001), ("0", 2.0))
         ]
@@ -177,7 +178,7 @@ class KinetoTest(export_support.ExportTest):
                     self.assertLessEqual(abs(sum_us - us), count * tolerance_us)
                     sums.setdefault((name, rank), set()).add(sum_us)
                 self.assertEqual(got["overlap"], len(wanted))
-        # Each was asked in both ways.
+        # Each was computed in both ways.
         self.assertEqual(max(map(len, sums.values())), 2)
 
     def test_hta_joins_calls_and_kernels(self):

@@ -96,7 +96,7 @@ class Totals(support.TestCase):
             self.assertEqual(self.total_of_import(self.export(run, "xplane")), want["ns"])
 
     def perfetto_total(self, trace):
-        """Of the slices that name an activity."""
+        """Computed from the slices that name an activity."""
         if not os.environ.get("XLATRACE_TEST_PYTHON_PERFETTO"):
             self.skipTest("XLATRACE_TEST_PYTHON_PERFETTO is not set")
         ((total,),) = export_support.trace_processor(

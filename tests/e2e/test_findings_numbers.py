@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers of findings are those of `show` and of the views, and every table adds up.
 
-On recordings of other people: sums over ops in a finding are added up here from the rows of the ops,
-savings fit the step, and the rows of `summary --by` add up to the device time, to the nanosecond.
-"""
+On public recordings: sums over ops in a finding equal the rows of the ops, and savings fit the step. The
+rows of `summary --by` sum to the device time, to the nanosecond."""
 
 import collections
 import json

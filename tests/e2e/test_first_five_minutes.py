@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a new user gets wrong first, files: one clear error, exit code 1 or 2, nothing left behind."""
+"""The first mistakes of a new user, with files: one clear error, exit code 1 or 2, no file left behind."""
 
 import json
 import os
@@ -176,7 +176,7 @@ class Refusals(refusals.RefusalCase):
                 result = self.run_program(*arguments)
                 for hint in result.hints:
                     with self.subTest(command=command, hint=hint):
-                        # What a shell makes of the hint holds the name as one word, or not at all.
+                        # In the words of a shell, the name is one word of the hint, or absent.
                         words = shlex.split(hint)
                         self.assertEqual("touch" in " ".join(words),
                                          any("touch" in word and " " in word for word in words))

@@ -140,7 +140,7 @@ class GeneratedViews(support.TestCase):
                 self.assertLessEqual(set(got[device]), set(want))
 
     def check_ops(self, recordings, names_runs):
-        """Labels, where the format says which program a kernel belongs to, and times of ops."""
+        """Labels, if the format has the program of a kernel, and times of ops."""
         if any(work.graph for recording in recordings for work in recording.work):
             return
         truth, ops = view_truth.instructions(recordings, names_runs), collections.defaultdict(list)

@@ -109,7 +109,7 @@ class GpuCheck(gpu_support.GpuTestCase):
         self.assertIn("FAIL  conformance", result.stdout)
 
     def test_kernels_without_times_fail(self):
-        """What the recording says of them is read by the program itself."""
+        """The program itself reads these properties from the recording."""
         result = self.check(
             "--fake", "--only", "many_graph_records", scenario="cupti times zero 8 3"
         )

@@ -12,7 +12,7 @@ import unittest
 
 import gpu_support
 
-# An interpreter with JAX for CUDA, as far as the doctor asks.
+# A substitute for an interpreter with JAX for CUDA, as far as the doctor checks.
 PYTHON = """#!/bin/sh
 case "$2" in
   *nknown*) echo "$ANSWER_TO_FLAGS" ;;
@@ -225,7 +225,7 @@ class Doctor(gpu_support.GpuTestCase):
         self.assertIn("999", complaint["found"])
 
     def test_crash_of_cupti_does_not_end_doctor(self):
-        """13.2.86 recursed without end where there was no driver; the doctor asks in a child."""
+        """13.2.86 recursed without end without a driver; the doctor checks in a child process."""
         checks = self.doctor(1, scenario="fail cuptiGetVersion error 15")
         (complaint,) = [c for c in checks if c["state"] == "problem"]
         self.assertIn("error 15", complaint["found"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A traced program ends as it would have ended, whatever way it takes, and its recording folds."""
+"""A traced program ends as without tracing, for every kind of exit, and its recording can be imported."""
 
 import os
 import random
@@ -66,7 +66,7 @@ NOTHING_LOST = {
     "python_execl": PYTHON
     + DONE
     + "ctypes.CDLL(None).execl(b'/bin/echo', b'echo', b'another program', None)",
-    # A raw system call: no handler of pthread_atfork runs. Only the pid tells the child apart.
+    # A raw system call: no handler of pthread_atfork runs. Only the pid identifies the child.
     "python_fork_past_libc": PYTHON
     + DONE
     + "pid = ctypes.CDLL(None).syscall({'x86_64': 57}.get(os.uname().machine, 39))\n"
@@ -167,7 +167,7 @@ class Exits(gpu_support.GpuTestCase):
         self.assertEqual([row for row in missing if int(row["end_ns"]) < end], [])
 
     def test_exec_keeps_records_of_both_programs(self):
-        """What was recorded before exec stays; what the new program does is recorded too."""
+        """Records before exec stay; those of the new program are recorded too."""
         second = self.truth_folder / "second"
         other = " ".join(
             f'"{part}"' for part in self.command("launch second x 30; sync; print second; exit 6")
@@ -262,11 +262,10 @@ class Exits(gpu_support.GpuTestCase):
         self.assertEqual(self.missing_before(self.fold(), sent), [])
 
     def test_kill_at_any_moment_leaves_a_readable_recording(self):
-        """What was flushed is never lost, nothing is there twice, all folds.
+        """Flushed records are never lost, none is there twice, and every recording can be imported.
 
-        How old the oldest lost work can be on a machine that is not held up is
-        `scripts/collector_soak kill`'s to measure: no test may depend on it.
-        """
+        `scripts/collector_soak kill` measures the age of the oldest lost work on a machine without load:
+        no test may depend on it."""
         chance = random.Random(4)
         for attempt in range(20 if tiers.IS_LONG else 4):
             place = self.folder / f"kill{attempt}"
@@ -311,7 +310,7 @@ class Exits(gpu_support.GpuTestCase):
 
 
 class Surroundings(gpu_support.GpuTestCase):
-    """What a program can see of itself is as without us."""
+    """The properties of the process that a program can read are unchanged."""
 
     LOOK = PYTHON + (
         "import locale, resource\n"

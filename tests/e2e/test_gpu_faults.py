@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong is seen and told: planted faults must fail the comparison with the truth, and
-the traced program never feels any of them."""
+"""Faults are detected and reported: planted faults must fail the comparison with the truth, and the traced
+program never notices any of them."""
 
 import concurrent.futures
 import re
@@ -13,7 +13,7 @@ import tiers
 
 sys.path.insert(0, str(support.REPOSITORY / "tests" / "fake_gpu"))
 
-# One module with a plain step and a command buffer; a kernel's name says its instruction.
+# One module with a plain step and a command buffer; a kernel's name contains its instruction.
 PROGRAM = """
 executable jit_step 7 {
   op in.0 hlo "in.0 = f32[8]{0} parameter(0)"
@@ -98,15 +98,15 @@ class Faults(gpu_support.GpuTestCase):
                 self.assert_labels_not_wrong(database)
 
     def test_planted_swapped_correlation_ids_are_detected(self):
-        """Of a neg.1 and the neg.2 that follows."""
+        """Records of a neg.1 and the following neg.2."""
         database = self.recorded("cupti swap correlation 2")
         self.assertNotEqual(gpu_support.differences(database, self.truths()), [])
 
     def test_planted_uncounted_buffer_drop_is_detected(self):
         """CUPTI counts nothing, but calls without their activity are left over."""
         script = "repeat 50 { launch k x 100; sync }"
-        # The first ones may hold what CUPTI says of the device only; on a machine where the flusher
-        # does not get to run there is no second one.
+        # The first buffers may contain only facts of the device; if the flusher does not run in time, there
+        # is no second buffer.
         database = self.recorded("cupti drop buffers 1 5 uncounted", script, XLATRACE_FLUSH_MS="20")
         self.assertNotEqual(gpu_support.differences(database, self.truths()), [])
         self.assertGreater(gpu_support.loss(database), 0)
@@ -120,7 +120,7 @@ class Faults(gpu_support.GpuTestCase):
         self.assert_labels_not_wrong(database)
 
     def test_unbalanced_pops_are_counted(self):
-        """A pop too many, where nothing is open: labels stay right, and the run says it."""
+        """A surplus pop, with no open range: labels stay right, and the run reports it."""
         for number in (2, 5, 9):
             with self.subTest(pop=number):
                 self.setUp()
@@ -130,7 +130,7 @@ class Faults(gpu_support.GpuTestCase):
                 stats = gpu_support.run_stats(database, "info", "notice", "data_loss")
                 self.assertTrue([row for row in stats if "unbalanced" in row["name"]], stats)
 
-    # What CUPTI may do on a real machine.
+    # Possible behaviour of CUPTI on a real machine.
 
     def test_counted_drops_are_a_data_loss(self):
         database = self.recorded("cupti drop records 5 7 counted")
@@ -219,7 +219,7 @@ class Faults(gpu_support.GpuTestCase):
         )
 
     def test_unknown_record_kind_may_end_the_buffer(self):
-        """CUPTI's own iterator stops there; what lay behind is lost, and told."""
+        """CUPTI's own iterator stops there; later records are lost, and reported."""
         database = self.recorded("cupti unknown kind 999 before 6")
         self.assertEqual(gpu_support.compare_sets(database, self.truths())[1], [])
         self.assertGreater(gpu_support.loss(database), 0)
@@ -253,7 +253,7 @@ class Faults(gpu_support.GpuTestCase):
         self.assertRegex(told, pattern)
 
     def test_failing_iterator_is_a_data_loss(self):
-        """In the middle of a buffer: what lay behind is lost, whatever else its call has."""
+        """In the middle of a buffer: later records are lost, also if their call has other records."""
         script = "launch k; sync; graph G { launch g; copy dtod 8 ; set 9 }\n"
         script += "repeat 3 { run G; sync }\nprint done"
         for call in range(1, 20):
@@ -328,7 +328,7 @@ FUNCTIONS = (
 
 
 class FailingCalls(gpu_support.GpuTestCase):
-    """Call N of a function returns an error: the program is unharmed; what is missing is told."""
+    """Call N of a function returns an error: the program is unharmed; lost records are reported."""
 
     SCRIPT = (
         "graph G { launch g x 1; copy dtod 8 }\nrepeat 3 { launch k x 10; run G; sync }\n"

@@ -132,7 +132,7 @@ class Folds(gpu_support.GpuTestCase):
         self.assert_equals_truth(self.fold())
 
     def test_only_files_of_the_recording_are_removed(self):
-        """`record` removes the recording at its end: our files, nobody else's, through no link."""
+        """`record` removes the recording at its end: our files only, and never through a link."""
         victim = self.folder / "victim.rec"
         victim.write_text("precious")
         shutil.copytree(self.folder / "truth", self.folder / "kept")
@@ -276,7 +276,7 @@ class Folds(gpu_support.GpuTestCase):
         self.assertIn("precious", texts, result)
 
     def test_killed_imports_leave_no_partial_run(self):
-        """Whatever is left of them, the next one is complete."""
+        """For any leftovers, the next import is complete."""
         self.preloaded("repeat 3000 { launch k x 10; copy dtod 8 }; sync")
         chance = random.Random(9)
         for _ in range(12):
@@ -294,8 +294,8 @@ class Folds(gpu_support.GpuTestCase):
         left = {p.name for p in self.work.iterdir()} - {"run.db", "run.rec"}
         self.assertEqual(left, set(), "a killed fold's file stays for ever")
 
-    # The file is readable after a kill at any byte, and after damage at any byte: what is shown was
-    # executed, and what is not shown is told.
+    # The file is readable after a kill at any byte, and after damage at any byte. Shown records were
+    # executed; lost records are reported.
 
     def damaged(self, change, places):
         self.preloaded(
@@ -315,7 +315,7 @@ class Folds(gpu_support.GpuTestCase):
                 shutil.copy(self.work / "run.rec" / "job", folder / "run.rec")
                 (folder / "run.rec" / file.name).write_bytes(change(whole, at))
                 result = self.xlatrace("summary", "run.db", cwd=folder)
-                if result.code != 0:  # nothing could be read: said, not crashed
+                if result.code != 0:  # no part was readable: reported, without a crash
                     self.assertEqual((result.code, len(result.errors)), (1, 1), result)
                     continue
                 database = folder / "run.db"

@@ -67,7 +67,8 @@ class Hazards(gpu_support.GpuTestCase):
         self.assertEqual({row["instruction"] for row in rows}, {"a.1"})
 
     def test_a_forked_child_has_all_descriptors(self):
-        """Whatever number the recording has in the writer's own table, the child's is its own."""
+        """For any descriptor number of the recording in the writer's own table, the child's number is its
+        own."""
         body = (
             "def look(): return [os.fstat(n).st_ino for n in (0, 1, 2, *files)]\n"
             "files = [os.open('/dev/null', os.O_RDONLY) for _ in range(20)]\n"
@@ -98,7 +99,8 @@ class Hazards(gpu_support.GpuTestCase):
                 self.check(script, scenario="cupti flush needs context", XLATRACE_FLUSH_MS="20")
 
     def test_each_error_of_a_start_is_named(self):
-        """No privilege, MIG, confidential computing, WSL...: the program runs, the line says which."""
+        """No privilege, MIG, confidential computing, WSL and others: the program runs, the line names the
+        reason."""
         for error in (1, 2, 12, 15, 26, 27, 33, 35, 40, 41, 42, 43, 44, 45, 999):
             with self.subTest(error=error):
                 self.setUp()
@@ -114,18 +116,17 @@ class Hazards(gpu_support.GpuTestCase):
                 self.assertRegex(traced.stderr, rf"cuptiGetVersion: {error}\b")
 
     def test_refused_cupti_beside_a_debugger_is_reported(self):
-        """CUPTI does not work there: said, when it is refused."""
+        """CUPTI does not work there: its refusal is reported."""
         script = PYTHON + "assert ctypes.CDLL(None).ptrace(0, 0, None, None) == 0\nlaunch('k'); sync()"
         traced = self.check(script, scenario="fail cuptiSubscribe error 999")
         self.assert_golden_text("\n".join(gpu_support.split_stderr(traced.stderr)[0]))
 
     def test_definitions_that_come_while_rows_are_written(self):
-        """What a row refers to is in the file with it, whenever it was registered.
+        """All definitions of a row are in the file with it, for any time of registration.
 
-        The first record is slow to read; meanwhile another thread registers an executable and fills
-        a buffer with launches of it, which are read, and written, next. Then SIGKILL.
-        """
-        for _ in range(5):  # Killed before anything was written, it says nothing.
+        The first record is slow to read. Meanwhile another thread registers an executable and fills a
+        buffer with launches of it, which are read and written next. Then SIGKILL."""
+        for _ in range(5):  # A process killed before its first write leaves no information.
             self.setUp()
             rows = self.rows_of_a_late_executable()
             self.assertEqual([row for row in rows if row["n"] != row["labelled"]], [])
@@ -177,7 +178,7 @@ class Hazards(gpu_support.GpuTestCase):
         self.assert_equals_truth(self.fold())
 
     def test_full_disk_does_no_harm(self):
-        """A file system of 3 MB; the program goes on, and the run says what is missing."""
+        """A file system of 3 MB; the program continues, and the run reports lost records."""
         disk = self.folder / "disk"
         disk.mkdir()
         mounted = subprocess.run(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every activity has the instruction of the innermost XLA range around its launch, or around the
-creation or update of its graph node. The kernel's name says which one that is: x_PROGRAM_OP."""
+"""Every activity has the instruction of the innermost XLA range around its launch, or around the creation or
+update of its graph node. The kernel's name contains the expected one: x_PROGRAM_OP."""
 
 import json
 import re
@@ -90,9 +90,8 @@ class Instructions(gpu_support.GpuTestCase):
     def test_ranges_of_nccl_with_their_payload(self):
         """Domain NCCL: registered names, a payload whose schema has a number that NCCL has chosen.
 
-        They are ranges like others: the thunk around them keeps the launches, and the kernels are
-        collectives by their names where no module says so.
-        """
+        They are ordinary ranges: the thunk around them keeps the launches. Without a module, the kernels
+        are collectives by their names."""
         script = STEP + "repeat 3 { module jit_step 7 {\n"
         script += (
             f"thunk neg.1 {{ nccl ncclAllReduce 4096 {{ launch {kernel(7, 'neg.1')} }} }}\n"
@@ -155,14 +154,14 @@ class Instructions(gpu_support.GpuTestCase):
                 " LEFT JOIN thread t ON t.process_id = c.process_id AND t.thread_id = c.thread_id",
             )
         }
-        # What the program says itself comes before what the system calls the thread.
+        # Names set by the program take precedence over the system's name of the thread.
         self.assertEqual(threads["a"], ("XlaLauncher", 1))
         self.assertEqual(threads["d"], ("fake_workload", 0))
         (row,) = gpu_support.rows_of(database, "SELECT name FROM process")
         self.assertEqual(row["name"], "fake_workload")
 
     def test_names_of_devices_are_recorded(self):
-        """XLA says which of the job's devices each one is."""
+        """XLA gives the device's number within the job."""
         self.recorded("name device 0 Xla:#global=3,local=0#\nlaunch a\nsync")
         rows = gpu_support.rows_of(
             self.work / "run.db", "SELECT key, value FROM run_info WHERE key LIKE 'device_name.%'"
@@ -195,7 +194,7 @@ class Instructions(gpu_support.GpuTestCase):
         self.assertEqual(seen[2], seen[0])
 
     def test_copies_and_memsets_have_their_instruction(self):
-        """They have no name; their bytes say which is which."""
+        """They have no name; their bytes identify them."""
         script = STEP + (
             "module jit_step 7 { thunk neg.1 { copy htod 101; set 102 }; thunk neg.2 { copy dtod "
             "201 on s1; copy dtoh 202; copy peer 203 } }\ncopy htod 9\nset 8\nsync"
@@ -355,7 +354,8 @@ class Instructions(gpu_support.GpuTestCase):
     def test_steps_of_a_recorded_program(self):
         """Thirty executions that train are steps, however late the host comes; 'summary' has a verdict.
 
-        What does not train counts as steps only in an even rhythm, which a busy machine does not keep."""
+        Programs without training count as steps only in an even rhythm, which a busy machine does not
+        keep."""
         backward = "metadata={op_name='jit(step)/transpose(jvp(layer))/mul'}"
         trains = re.sub(r'(negate\([\w.]+\))"', rf'\1, {backward}"', STEP)
         script = trains + "repeat 30 { module jit_step 7 {\n"

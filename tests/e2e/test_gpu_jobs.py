@@ -14,7 +14,7 @@ import support
 class Jobs(gpu_support.GpuTestCase):
     def setUp(self):
         super().setUp()
-        # What a program runs that is to live until another one has been.
+        # A command for a program that must live until another one has ended.
         self.waits = f'system "while [ ! -e {self.folder}/go-on ]; do sleep 0.05; done"'
 
     def assert_one_run(self, processes, folder=None):
@@ -38,7 +38,7 @@ class Jobs(gpu_support.GpuTestCase):
         self.assert_one_run(3)
 
     def without_common_parent(self, first, second):
-        """Two processes of one launcher, each started by somebody else, at the same time."""
+        """Two processes of one launcher, each started by another parent, at the same time."""
         processes = [
             self.started(f"launch a x 40; sync; print go; {self.waits}; launch a; sync", **first),
             self.started(f"launch b x 60; sync; print go; {self.waits}", **second),
@@ -86,7 +86,7 @@ class Jobs(gpu_support.GpuTestCase):
         self.assertEqual((self.work / "run.rec" / "job").read_text().split()[0], "mine")
 
     def test_hostile_token_stays_within_the_folder(self):
-        """Whatever the token says, nothing is made outside of the recording."""
+        """For any token, no file is made outside of the recording."""
         for number, token in enumerate(
             ("../../up", "a/b", "/etc/x", "..", ".", "x" * 4000, "a\nb", "", "-rf", "%s%n", "\xff")
         ):
@@ -202,7 +202,7 @@ class NoTrace(gpu_support.GpuTestCase):
         self.assert_no_trace(["sh", "-c", "kill -TERM $$"])
 
     def test_unused_cuda_library_leaves_no_trace(self):
-        """Looking for a GPU is not using one: at most a note, and the truth is told."""
+        """Looking for a GPU is not using one: at most a note is left, with the true reason."""
         script = "# python\nimport ctypes; ctypes.CDLL('libcuda.so.1'); print('loaded')"
         traced = self.preloaded(script)
         self.assert_unharmed(traced, self.alone(script), lines=0)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The places where people run: launchers, environments, containers, notebooks, odd file systems.
 
-Each is pretended on the fake GPU: what matters of a launcher is what it does to environment, folder
-and processes, and that a short script can do too.
-"""
+Each is simulated on the fake GPU. The effect of a launcher is its change of environment, folder and
+processes, and a short script can do that too."""
 
 import os
 import pathlib
@@ -100,7 +99,7 @@ class Launchers(Places):
                 self.assertEqual(
                     (result.code, sorted(result.stdout)), (0, sorted("trained\n" * 2)), result)
                 self.assertEqual([], result.errors, result)
-                # Whoever folded first may have missed the other, which the next command adds.
+                # The first import may have missed the other process, which the next command adds.
                 self.xlatrace("summary", "run.db", cwd=work)
                 self.assertEqual(scalar(work / "run.db", "SELECT count(*) FROM launch"), 14, result)
 
@@ -122,7 +121,7 @@ class Launchers(Places):
         self.assert_trained(self.record(sys.executable, "-m", "mypackage.train"))
 
     def test_script_behind_a_pyenv_shim_is_recorded(self):
-        """A shim is a shell script that asks other programs which Python to become."""
+        """A shim is a shell script that calls other programs to select its Python."""
         shim = self.script("python", f"""\
             #!/usr/bin/env bash
             set -e
@@ -178,7 +177,7 @@ class Launchers(Places):
 
 class Containers(Places):
     def test_first_process_of_a_container(self):
-        """Process 1 of a namespace, no HOME, nobody in /etc/passwd; orphans come to it."""
+        """Process 1 of a namespace, without HOME and without an entry in /etc/passwd; it inherits orphans."""
         command = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
         if subprocess.run([*command, "true"], capture_output=True).returncode != 0:
             self.skipTest("no namespaces here (unshare)")
@@ -199,7 +198,7 @@ class Containers(Places):
         os.chown(self.work, 65534, 65534)
         for path in (self.folder, self.truth_folder):
             path.chmod(0o777)
-        self.temporary.chmod(0o1777)  # As /tmp: nobody may rename what belongs to another.
+        self.temporary.chmod(0o1777)  # As /tmp: no user may rename files of another.
         become = [sys.executable, "-c",
                   "import os, sys; os.setgid(65534); os.setuid(65534);"
                   " os.execv(sys.argv[1], sys.argv[1:])"]
@@ -217,7 +216,7 @@ class Containers(Places):
 
 class FileSystems(Places):
     def test_recording_in_a_read_only_folder_uses_the_fallback(self):
-        """The preload says where it writes instead; record says so before the script runs."""
+        """The preload reports its replacement folder; record reports it before the script runs."""
         if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
             self.skipTest("no mount namespaces here (unshare)")
 
@@ -287,8 +286,7 @@ class FileSystems(Places):
 
 class Marks(Places):
     def test_steps_pause_and_resume_from_python(self):
-        """What the script says of itself: three steps of two launches, what is between pause and
-        resume is not there."""
+        """The script's own count: three steps of two launches; work between pause and resume is absent."""
         package = pathlib.Path(support.PROGRAM).resolve().parents[1] / "share/xlatrace/python"
         script = PYTHON + textwrap.dedent("""
             import xlatrace
@@ -313,7 +311,7 @@ class Marks(Places):
 
 
 class Notebooks(Places):
-    """A kernel that lives on: what it asks of xlatrace in a cell runs under the preload as well."""
+    """A kernel that stays alive: commands of xlatrace in a cell run under the preload as well."""
 
     KERNEL = PYTHON + textwrap.dedent("""
         def count(at_least):  # what was launched comes to the file in the collector's own time
@@ -357,7 +355,7 @@ class Notebooks(Places):
 
 class Interruptions(Places):
     def test_ctrl_c_during_the_fold(self):
-        """The recording stays and says so; the next command makes the run whole."""
+        """The recording stays and is reported; the next command completes the run."""
         for launches in (150000, 600000, 2400000):
             if self.interrupted_fold(launches):
                 return

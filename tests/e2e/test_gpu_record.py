@@ -142,7 +142,7 @@ class Record(gpu_support.GpuTestCase):
         )
 
     def test_child_that_outlives_the_command(self):
-        """Its recording is not complete: nothing is removed, and the output says what to do."""
+        """Its recording is not complete: no file is removed, and the output names the next command."""
         script = PYTHON + (
             "launch('k', 5); sync()\n"
             "if len(sys.argv) > 1:\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program on the fake GPU with the preload alone: run.db says what the fake driver did."""
+"""A program on the fake GPU with the preload alone: run.db equals the log of the fake driver."""
 
 import os
 import pathlib
@@ -52,8 +52,8 @@ run C x 3 on s3
 launch last
 sync
 """
-# From the script, by hand: 30+1+1+4+1+60+1 launched, 4+2 kernels per graph run (gemm_2 out of
-# one), 3 per run of C; copies 3+1+1+1+1+6 and one per run of G and C; sets 1+1, one per run.
+# From the script, by hand: 30+1+1+4+1+60+1 launched, 4+2 kernels per graph run (gemm_2 out of one), 3 per run
+# of C. Copies: 3+1+1+1+1+6 and one per run of G and C. Memsets: 1+1, one per run.
 KERNELS = (30 + 1 + 1 + 4 + 1 + 3 * 20 + 1) + (9 * 4 - 1) + 3 * 3
 COPIES = (3 + 1 + 1 + 1 + 1 + 3 * 2) + 9 + 3
 SETS = (1 + 1) + 9 + 3
@@ -221,7 +221,7 @@ class Everything(gpu_support.GpuTestCase):
 
 
 class Line(gpu_support.GpuTestCase):
-    """What the user sees at the end, and where things are."""
+    """The user's view of the end, and the places of files."""
 
     def test_one_line_is_printed_at_the_end(self):
         result = self.preloaded("launch k x 1200; copy dtod 5 x 3; sync")
@@ -277,7 +277,7 @@ class Line(gpu_support.GpuTestCase):
         self.assertEqual(list((self.work / "deep" / "er").iterdir()), [])
         self.assert_equals_truth(self.fold())
 
-    # /proc is a folder where nobody, root included, can make anything.
+    # /proc is a folder in which no user, not even root, can make a file.
 
     def test_place_that_cannot_be_written(self):
         place = self.folder / "given"
@@ -317,7 +317,7 @@ class Line(gpu_support.GpuTestCase):
         self.assert_equals_truth(database)
 
     def test_bytes_per_launch_are_below_the_limit(self):
-        """At most 32 bytes per launch in the recording; what a process says once not counted."""
+        """At most 32 bytes per launch in the recording, without the data that a process writes once."""
         sizes = []
         for launches in (1000, 41000):
             folder = self.folder / str(launches)

@@ -55,7 +55,7 @@ class Releases(gpu_support.GpuTestCase):
         return traced
 
     def check_refused(self, pattern, script=SCRIPT, **environment):
-        """No kernels are recorded: the program is unharmed, and report and line say why."""
+        """No kernels are recorded: the program is unharmed, and report and line give the reason."""
         environment = {"FAKE_GPU_DEVICES": "2", **environment}
         traced = self.preloaded(script, **environment)
         ours = self.assert_unharmed(traced, self.alone(script, **environment))
@@ -163,7 +163,7 @@ class Releases(gpu_support.GpuTestCase):
         self.check(script)  # and with another copy on the search path
 
     def test_real_cupti_without_this_driver(self):
-        """NVIDIA's own library refuses the fake driver: said, and no harm."""
+        """NVIDIA's own library rejects the fake driver: reported, without harm."""
         found = [p for p in os.environ.get("XLATRACE_REAL_CUPTI", "").split(":") if p]
         if not found or not pathlib.Path(found[0]).exists():
             self.skipTest("XLATRACE_REAL_CUPTI is not set")
@@ -171,7 +171,7 @@ class Releases(gpu_support.GpuTestCase):
 
 
 class SecondInterface(Releases):
-    """From CUDA 13.3 on several profilers may hold CUPTI, if all ask for that."""
+    """Since CUDA 13.3 several profilers may use CUPTI, if all request it."""
 
     RELEASE = {"FAKE_CUPTI_API": "130301", "FAKE_GPU_DRIVER_VERSION": "13030"}
 
@@ -198,7 +198,7 @@ class SecondInterface(Releases):
                 self.assertEqual(gpu_support.loss(self.work / "run.db"), 0)
 
     def test_recording_works_beside_another_profiler(self):
-        """Both record; the run says who else was there."""
+        """Both record; the run names the other profiler."""
         self.check(**self.RELEASE, **self.scenario('cupti subscriber beside "CUPTI for XLA"'))
         self.assertEqual(self.info()["beside_profiler"], "CUPTI for XLA")
         self.assertEqual(gpu_support.loss(self.work / "run.db"), 0)
@@ -292,7 +292,7 @@ class OtherTools(Releases):
                 self.assertEqual(gpu_support.scalar(database, "SELECT count(*) FROM range"), 1)
 
     def test_profile_guided_compilation_switches_recording_off(self):
-        """With JAX's PGLE on xlatrace stays out, and says so."""
+        """With JAX's PGLE, xlatrace does not record, and reports that."""
         script = "launch k x 9; sync; print done"
         traced = self.preloaded(script, JAX_ENABLE_PGLE="true")
         ours = self.assert_unharmed(traced, self.alone(script, JAX_ENABLE_PGLE="true"))
@@ -327,7 +327,7 @@ class Limits(gpu_support.GpuTestCase):
     MANY = "repeat 1000 { launch k x 300; sync }; print done; exit 3"
 
     def test_recording_ends_at_its_largest_size(self):
-        """It stops, and says that it did, there and in the run."""
+        """It stops, and reports that it did, there and in the run."""
         limit = 2_000_000
         traced = self.preloaded(self.MANY, XLATRACE_MAX_BYTES=limit, XLATRACE_FLUSH_MS="20")
         ours = self.assert_unharmed(traced, self.alone(self.MANY))
@@ -363,7 +363,7 @@ class Limits(gpu_support.GpuTestCase):
                     self.assert_equals_truth(self.fold())
 
     def test_no_device(self):
-        """The driver is there and no GPU: the program says so, we nothing."""
+        """The driver is there without a GPU: the program reports it, xlatrace prints nothing."""
         script = "init; print never"
         alone = self.alone(script, FAKE_GPU_DEVICES="0")
         self.assertNotEqual(alone.code, 0)

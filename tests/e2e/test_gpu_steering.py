@@ -76,7 +76,7 @@ class Steering(gpu_support.GpuTestCase):
         self.assertEqual(kernels, sorted(f"a{n}" for n in range(10, 15) for _ in range(2)))
         copies = gpu_support.scalar(database, "SELECT count(*) FROM activity WHERE kind = 'memcpy'")
         self.assertEqual(copies, 5)
-        # What runs between the steps of the window belongs to it, the rest does not.
+        # Work between the steps of the window belongs to it, other work does not.
         helpers = [name for name in self.names(database) if not name.startswith("a")]
         self.assertEqual(helpers, ["copy"] * 5)
         rows = gpu_support.rows_of(
@@ -171,7 +171,7 @@ class Steering(gpu_support.GpuTestCase):
         self.assertEqual({row["name"] for row in self.missing}, {"no"})
 
     def test_pause_by_one_thread_while_others_launch(self):
-        """What is recorded has its call, what is not has none, whoever comes in between."""
+        """Recorded work has its call, other work has none, for any event in between."""
         script = XLATRACE_H + (
             "start()\n"
             "rounds, over = [0] * 4, False\n"
@@ -219,8 +219,8 @@ class Steering(gpu_support.GpuTestCase):
 
     # ---- by the clock ----
 
-    # Early work is surely inside the first so many ms when all of it was over before they were; the
-    # window itself moves when the collector's thread comes to it, which the program can ask.
+    # Early work is within the first milliseconds if all of it ended before them. The window itself moves
+    # until the collector's thread applies it, which the program can query.
     EARLY_AND_LATE = XLATRACE_H + (
         "begin = time.time()\n"
         "launch('early', 9); sync()\n"
@@ -231,8 +231,8 @@ class Steering(gpu_support.GpuTestCase):
     )
 
     def early_and_late(self, seconds, recording, run):
-        """Names in the run, of a try in which the machine did not hold the program up: each gives it
-        twice the time of the one before."""
+        """Names in the run, from a try without a delay by the machine: each try gives the program twice the
+        time of the previous one."""
         while seconds < support.HANG_S:
             self.setUp()
             (self.folder / "script.py").write_text(self.EARLY_AND_LATE)
@@ -323,7 +323,7 @@ class Steering(gpu_support.GpuTestCase):
         self.assert_golden_text(self.xlatrace("control", "run.rec", "status").stdout)
 
     def test_control_before_the_first_row(self):
-        """The folder is there, and nobody records yet: an order is for whoever comes."""
+        """The folder is there without a recording process: an order applies to the next process."""
         (self.work / "run.rec").mkdir()
         (self.work / "run.rec" / "job").write_text("mine\n")
         late = self.xlatrace("control", "run.rec", "stop", "--timeout", "0.1")
@@ -545,7 +545,7 @@ class Steering(gpu_support.GpuTestCase):
 
 class Limits(gpu_support.GpuTestCase):
     def test_size_limit_applies_to_the_job(self):
-        """Three processes share it; what is missing is told."""
+        """Three processes share it; lost records are reported."""
         script = "repeat 100 { launch kernel x 1000 }; sync"
         commands = " & ".join(
             " ".join(f"'{word}'" for word in self.command(script)) for _ in range(3)

@@ -48,7 +48,7 @@ def read_stats(owner, field_number, stat_names):
 def device_events(data):
     """(device, line, absolute start ps, duration ps, name, stats) of every device record."""
     planes = [plane for tag, _, plane in support.fields(data) if tag == 1]
-    # Where there is a device, what the host says of an op is its launch, not its execution.
+    # If there is a device, an op on the host is its launch, not its execution.
     has_device = any(
         first(plane, 2, b"").startswith((b"/device:GPU", b"/device:TPU")) for plane in planes
     )

@@ -23,7 +23,7 @@ def kineto(kernels, pid=7, seed=1):
                        "traceEvents": events, "pid": pid}).encode()
 
 
-# What support.xspace writes: every op three times.
+# The rows that support.xspace writes: every op three times.
 XSPACE_ROWS = 3 * len(support.OPS)
 
 
@@ -55,7 +55,7 @@ class Inputs(support.TestCase):
                 (self.folder / "cut.json.gz").write_bytes(whole[: int(len(whole) * share)])
                 result = self.import_all("cut.json.gz")
                 self.assertIn("trace_truncated", result.stderr)
-                # Events are alike, so the share of bytes is that of events; one may be cut in two.
+                # Events are equal, so the share of bytes is that of events; one may be cut in two.
                 self.assertAlmostEqual(self.count() / 4000, share, delta=0.05)
                 (row,) = self.stats("trace_truncated")
                 self.assertEqual(row["severity"], "data_loss")
@@ -157,7 +157,7 @@ class Inputs(support.TestCase):
         for number, session in enumerate(("2026_01_01_00_00_00", "2026_01_02_00_00_00")):
             (profile / session).mkdir(parents=True)
             for host in ("a", "b"):
-                # What differs makes them two files.
+                # The difference makes them two files.
                 trace = support.xspace("jit_step", support.OPS) + support.field(4, f"{host}{number}")
                 (profile / session / f"{host}.xplane.pb").write_bytes(trace)
                 (profile / session / f"{host}.trace.json.gz").write_bytes(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`export` of real JAX runs with CUDA graphs, given to who reads them: XLA's compiler (pgle) and XProf.
 
-The programs run on the fake GPU (tests/fake_gpu), through JAX's real CUDA plugin; the plugin compiles
-them again for the same sm_90 with what was exported.
+The programs run on the fake GPU (tests/fake_gpu), through JAX's real CUDA plugin; the plugin compiles them
+again for the same sm_90 with the exported profile.
 
 Environment: as test_jax_on_fake_gpu.py; XLATRACE_TEST_PYTHON_XPROF for the tests of XProf.
 """
@@ -58,7 +58,7 @@ class JaxExportTest(support.TestCase):
         assert query(cls.run_db, "SELECT count(*) FROM activity WHERE graph_id IS NOT NULL")[0][0]
 
     def compile_with(self, profile):
-        """Whether XLA takes the profile for the step, each name of which it needs, and what it says."""
+        """Whether XLA accepts the profile for the step, for which it needs each name, and its messages."""
         process = self.rig.run(
             f"{self.program}.py",
             devices=self.devices,
@@ -133,7 +133,7 @@ class PgleOfCollectivesTest(PgleTest):
 class XprofTest(JaxExportTest):
     def test_op_profile_shows_the_kernels_of_graphs(self):
         exported = self.folder / "exported.xplane.pb"
-        # XLA tells a recorder HLO as text; XProf needs the proto that a dump holds.
+        # XLA gives a recorder HLO as text; XProf needs the proto of a dump.
         told = self.export(self.run_db, "xplane", output=self.folder / "text.xplane.pb")
         self.assert_golden_text(told.stderr, masks=FIGURES)
         run = self.folder / "with_dump.db"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real JAX, its real CUDA plugin, on the fake GPU: what the collector records is what really ran.
 
-The truth is the driver stand-in's own log, with the range that XLA had open at each launch and node
-creation. Truth and recording come from two runs of one program.
+The truth is the driver stand-in's own log, with XLA's open range at each launch and node creation. Truth
+and recording come from two runs of one program.
 
 Environment: XLATRACE_TEST_PYTHON_JAX_CUDA, XLATRACE_FAKE_GPU (see tests/fake_gpu/jax/rig.py), and
 XLATRACE_PRELOAD, the preload library; without one of them the tests that need it are skipped.
@@ -68,7 +68,7 @@ class Run:
 
 
 class Finished:
-    """A run that nobody waits for any more."""
+    """A run whose result is no longer needed."""
 
     def __init__(self, run):
         self.run = run
@@ -188,7 +188,7 @@ class TheRig(Case):
         self.assertEqual(collectives, {0, 1})
 
     def test_xlas_tracer_records_the_same(self):
-        """jax.profiler, no collector: the CUPTI stand-in before a witness that is not ours."""
+        """jax.profiler, no collector: the CUPTI stand-in before an independent witness."""
         for program in PROGRAMS:
             with self.subTest(program=program):
                 run = self.finished(profiled_run(program, True, tap=True))
@@ -229,7 +229,7 @@ class TheRig(Case):
 
 
 class Recorded(Case):
-    """What `xlatrace` makes of a run, against the truth of another run of the program."""
+    """The result of `xlatrace` for a run, compared with the truth of another run of the program."""
 
     @classmethod
     def setUpClass(cls):
@@ -319,7 +319,7 @@ class FourDevices(Case):
 
 @tiers.long_tier
 class Light(Case):
-    """Without ranges: instructions by names, order and the dumps that `record` asks for."""
+    """Without ranges: instructions by names, order and the dumps that `record` requests."""
 
     def test_light_mode_records_graphs(self):
         require_collector()
@@ -396,7 +396,7 @@ class Imported(Case):
                 self.assertGreaterEqual(differences.figures["right, exact"], named)
 
     def test_run_with_graphs_has_no_wrong_label(self):
-        # XLA names only the command buffer there: what cannot be told may be missing, never wrong.
+        # XLA names only the command buffer there: an undecidable label may be missing, never wrong.
         for program in self.PROGRAMS:
             with self.subTest(program=program):
                 _, differences = self.compared(program, True)

@@ -19,7 +19,7 @@ print(kept_runs.made("entry", sys.argv[1], make) / "file")
 
 class KeptRuns(support.TestCase):
     def start(self, key, program=None, **variables):
-        """A process that wants entry `key` of the cache in self.folder."""
+        """A process that requests entry `key` of the cache in self.folder."""
         environment = dict(os.environ, XLATRACE_TEST_CACHE=str(self.folder / "cache"), **variables)
         environment["PYTHONPATH"] = str(pathlib.Path(__file__).parent)
         environment["XLATRACE_BIN"] = str(program or support.PROGRAM)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`export --to parquet --layout lake` and `python -m xlatrace.fleet`: many runs in one folder, each
-of them whole and once, whoever was killed when; ten questions that DuckDB answers."""
+"""`export --to parquet --layout lake` and `python -m xlatrace.fleet`: many runs in one folder. Each run is
+whole and there once, after a kill of any writer at any time; DuckDB answers ten questions."""
 
 import json
 import os
@@ -18,7 +18,7 @@ import tiers
 RANKS = os.environ.get("XLATRACE_FLEET_RANKS", "")
 QUERIES = support.REPOSITORY / "fleet" / "queries"
 PACKAGE = pathlib.Path(support.PROGRAM or "").resolve().parents[1] / "share/xlatrace/python"
-# scripts/long asks for more kills.
+# scripts/long sets a larger number of kills.
 TRIES = os.environ.get("XLATRACE_LAKE_KILLS", "15" if tiers.IS_LONG else "5")
 # With `python -c`: for each line of stdin, a lake and SQL statements as JSON, the rows of each on stdout.
 ASK = """
@@ -48,7 +48,7 @@ def counted(call):
 os.replace, pathlib.Path.unlink = counted(os.replace), counted(pathlib.Path.unlink)
 fleet.compact(sys.argv[1])
 """
-# Starts PROGRAM..., kills it after a random while, and asks what a reader sees; TRIES times.
+# Starts PROGRAM..., kills it after a random time, and checks the state for a reader; TRIES times.
 KILLS = """
 import collections, json, random, shutil, signal, subprocess, sys, time
 lake, package, tries, commands = sys.argv[1], sys.argv[2], int(sys.argv[3]), json.loads(sys.argv[4])
@@ -103,8 +103,8 @@ class LakeTest(export_support.ExportTest):
 
     @classmethod
     def reader(cls) -> subprocess.Popen[str]:
-        """A process that asks lakes, each time with a connection of its own: to start one for each question
-        takes longer than to answer it."""
+        """A process that queries lakes, each time with its own connection: starting one process per question
+        takes longer than the query."""
         if cls.asked is None or cls.asked.poll() is not None:
             cls.asked = subprocess.Popen(
                 [duckdb_python(), "-c", ASK, PACKAGE],
@@ -376,7 +376,7 @@ class QueriesTest(LakeTest):
         second = self.merged(self.ranks(9, 5), "second.db")
         self.put(second, "--job", "second", "--date", "2026-09-22")
         slowest = self.question("slowest_ranks")
-        # Who is waited for and nobody else, in either job.
+        # Only the rank that others wait for, in either job.
         self.assertEqual(
             sorted((row["job"], row["rank"], row["ordinal"], row["cause"]) for row in slowest),
             [("first", 5, 0, "slow_gpu"), ("second", 5, 0, "slow_gpu")],

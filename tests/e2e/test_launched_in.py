@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where launches without a label came from, by SQL over the views `launch`, `api_call`, `range` and `python_call`.
 
-The page's table `launched_in` and `show` against sums that are made here one launch at a time: of
-each call the ranges of its thread around its start, outermost first.
-"""
+The page's table `launched_in` and `show`, compared with sums that are made here one launch at a time. For
+each call they take the ranges of its thread around its start, outermost first."""
 
 import collections
 import json

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`import` where memory runs out, in whatever thread: a sentence, exit code 1, and nothing left behind.
+"""`import` with too little memory, in any thread: a sentence, exit code 1, and no file left behind.
 
-An Nsight export is read by several threads; an allocation that failed in one of them once ended the
-program by a signal, with an image of the process in the folder. Limits of address space are put from
-the least under which the program starts at all up to the first under which it succeeds, so that memory
-runs out in one stage after the other.
-"""
+Several threads read an Nsight export. A failed allocation in one of them once ended the program by a
+signal, with an image of the process in the folder. The limits of address space start at the least under
+which the program starts. They end at the first under which it succeeds, so memory is exhausted in one
+stage after the other."""
 
 import resource
 import sqlite3
@@ -14,7 +13,7 @@ import unittest
 import support
 
 MIB = 1 << 20
-LARGEST_MIB = 4096  # More than any of these files asks for; a build that does not get by with it fails.
+LARGEST_MIB = 4096  # More than any of these files needs; a build that needs more fails.
 STEPS = 24          # Between the two ends.
 
 

@@ -73,8 +73,8 @@ class MergeTest(JobCase):
         self.assertEqual(len(steps), 12)
         for step, path_ns, step_ns in steps:
             self.assertAlmostEqual(path_ns / step_ns, 1, delta=0.02, msg=str(step))
-        # All come to the one collective of a step, the slow one last each time: only what a rank does behind
-        # the last collective can be another's.
+        # All ranks meet in the one collective of a step, the slow one last each time. Only work after the
+        # last collective can be another rank's.
         longest = self.rows(
             "SELECT r.rank, p.from_instruction IS NULL, p.to_instruction IS NOT NULL FROM job_critical_path p"
             " JOIN rank r USING (rank_id) GROUP BY p.step HAVING own_ns = max(own_ns)")

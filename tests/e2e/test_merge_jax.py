@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real JAX in two processes of two devices each (jax.distributed) on the fake GPU: recorded apart,
-merged, shown. The stand-in's NCCL exchanges nothing, so no rank waits for another; what is checked is
-who is who, what is kept, and that like is paired with like.
+"""Real JAX in two processes of two devices each (jax.distributed) on the fake GPU: recorded separately,
+merged, shown. The stand-in's NCCL exchanges no data, so no rank waits for another. The test checks
+identities of ranks, kept launches, and pairs of equal collectives.
 
 Environment: as of test_jax_on_fake_gpu.py.
 """
@@ -67,7 +67,7 @@ class TwoProcesses(unittest.TestCase):
         with sqlite3.connect(job) as connection:
             ranks = connection.execute(
                 "SELECT rank, ordinal, program, clock_set, process_id IS NOT NULL FROM rank").fetchall()
-            # By the launcher's number, whatever the order in which they were named.
+            # By the launcher's number, for any order of the arguments.
             self.assertEqual([rank[:2] for rank in ranks], [(0, 0), (0, 1), (1, 0), (1, 1)])
             self.assertEqual(len({rank[2] for rank in ranks}), 1)
             self.assertEqual({rank[3:] for rank in ranks}, {(0, 1)})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Standard output and standard error that cannot be written change no result but their own: a log
-on a full disk, a closed descriptor, a reader that went away."""
+"""Unwritable standard output and standard error change no other result: a log on a full disk, a closed
+descriptor, a reader that ended."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import support
 
 class OutputPlaces(support.TestCase):
     def run_with(self, place, descriptor, *arguments):
-        """Exit status with descriptor 1 or 2 full, closed or a pipe that nobody reads."""
+        """Exit status with descriptor 1 or 2 full, closed or a pipe without a reader."""
         command = [support.PROGRAM, *map(str, arguments)]
         streams = {1: subprocess.DEVNULL, 2: subprocess.DEVNULL}
         before = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committed app is the build of its sources: told by their hash, without node."""
+"""The committed app is the build of its sources: compared by their hash, without node."""
 
 import hashlib
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data inside the page (docs/development/page-data.md), read by an independent reader: it equals run.db by
-SQL, sums up to the nanosecond, and no name gets out of its string."""
+"""The data inside the page (docs/development/page-data.md), read by an independent reader. It equals run.db
+by SQL, sums up to the nanosecond, and no name leaves its string."""
 
 import base64
 import collections
@@ -267,7 +267,7 @@ class HostileNames(support.TestCase):
 
 
 def check_sums(test, page, db):
-    """Device time, told by every table that should hold all of it."""
+    """Device time from every table that should contain all of it."""
     basis = page.meta["basis"]
     ops, shares, sites = page.rows("ops"), page.rows("op_shares"), page.rows("sites")
     for rows in (ops, shares):
@@ -281,7 +281,7 @@ def check_sums(test, page, db):
         by_op[share["op"]] += share["ns"]
     for number, op in enumerate(ops):
         test.assertEqual(by_op[number], op["ns"])
-    # What is not attributed, by reason.
+    # Unattributed time, by reason.
     reasons = collections.Counter()
     for op in ops:
         if op["instruction"] is None:
@@ -308,7 +308,7 @@ def check_launches(test, page, db):
     named = {(k["handle"], k["symbol"]) for k in kernels if k["handle"] is not None}
     if all(len(symbol) < 2000 for _, symbol in handles):  # Longer ones are cut in the page.
         test.assertEqual(named, set(map(tuple, handles)))
-    # The page tells kernels of one name apart (report/kernel_names.h); the handle says which is meant.
+    # The page distinguishes kernels of one name (report/kernel_names.h); the handle identifies the kernel.
     recorded = dict(db.execute("SELECT handle, kernel_name FROM kernel"))
     devices = [row["device_id"] for row in page.rows("devices")]
     found = []
@@ -366,7 +366,7 @@ def check_path(test, page, db):
 
 
 def check_memory(test, page, db):
-    """What a module's memory is for sums to what it needs; values at its peak are part of it."""
+    """The purposes of a module's memory sum to its total; values at its peak are part of it."""
     modules = page.rows("modules")
     parts, alive = collections.Counter(), collections.Counter()
     for row in page.rows("memory"):

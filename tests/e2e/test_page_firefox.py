@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page in Firefox, opened from file://: every page is drawn, nothing is complained about, the
-figures are those of run.db, and nothing can be loaded. Skips where no Firefox is."""
+"""The page in Firefox, opened from file://. Every page is drawn without errors, the figures are those of
+run.db, and no resource can be loaded. Skips without Firefox."""
 
 import unittest
 

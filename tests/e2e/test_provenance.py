@@ -51,7 +51,7 @@ class Provenance(support.TestCase):
 
     def test_show_lists_events_pass_by_pass(self):
         told = self.told("add.2")
-        # Another number than the profile has for the program: modules are told by content.
+        # The number differs from that of the profile: modules are matched by content.
         self.assertEqual(
             [(e["event"], e["pass"], e["dump"], e["name"]) for e in told["events"]],
             [("replaces", "algsimp", 1, "add.2")],
@@ -95,7 +95,7 @@ class Provenance(support.TestCase):
         result = self.ok("report", "run.db")
         self.assertIn("run.dump", result.stderr)
         self.assertEqual(page_reader.Page.open(self.folder / "run.html").meta["provenance"]["ops"], 2)
-        # One that does not fit is no dump of this run, and nobody asked.
+        # A folder that does not match is no dump of this run, and it was not given by the user.
         for path in (self.folder / "run.dump").iterdir():
             path.write_bytes(support.hlo_proto("jit_step", 3, [("other.1", "negate", "a", "b", 1)]))
         result = self.ok("report", "run.db")
@@ -124,7 +124,7 @@ class Provenance(support.TestCase):
         broken.write_bytes(b"\x00\xff\xff")
         told = self.told("add.2")
         self.assertTrue(any("0001.simplification" in note for note in told["notes"]), told["notes"])
-        # What it did is seen one dump later.
+        # Its effect is detected one dump later.
         self.assertEqual([(e["event"], e["dump"]) for e in told["events"]], [("replaces", 2)])
 
     def test_module_of_equal_number_and_other_content_is_skipped(self):
@@ -176,7 +176,7 @@ class RealJax(support.TestCase):
         # The pass that fuses is one of XLA's fusion passes.
         made = {row["pass"] for row in rows if row["event"] == "made"}
         self.assertTrue(any("fusion" in name for name in made), made)
-        # `passes`, which follows one instruction by itself, tells the same of the largest fusion.
+        # `passes`, which follows one instruction, prints the same for the largest fusion.
         name = ops[fusions[0]]["instruction"]
         alone = self.run_program("passes", dump, "train_step", "--instruction", name)
         self.assertEqual(alone.code, 0, alone)

@@ -29,7 +29,7 @@ OPS = [
     ("dot.3", "dot", "jit(train_step)/transpose(jvp(mlp))/dot_general", "model.py", 7),
     ("subtract.4", "subtract", "jit(train_step)/optimizer/sub", "train.py", 31),
 ]
-# Whole commands, as they stand in a page, and what runs them.
+# Whole commands of a page, and the tests that run them.
 ELSEWHERE = {
     "./scripts/demo": "itself (from nothing, minutes); what it trains by test_demo_truth.py",
     "./scripts/test": "CI: it is what runs this",
@@ -126,7 +126,7 @@ class Readme(gpu_support.GpuTestCase):
         self.assertEqual(others, [("README.md", "text"), ("README.md", "sh"), ("docs/how-to/record.md", "c")])
 
     def check_wheel_block(self, text):
-        """As it stands, in a fresh virtual environment; the build is the one that is there."""
+        """The command itself, in a fresh virtual environment, with the present build."""
         build = pathlib.Path(support.PROGRAM).resolve().parents[1]
         if not (build / "lib" / "libxlatrace_collector.so").exists():
             self.skipTest("the collector is not built")

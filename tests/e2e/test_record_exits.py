@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`xlatrace record` never changes what the command does; it leaves a run or says why not."""
+"""`xlatrace record` never changes the effect of the command; it leaves a run or reports the reason."""
 
 import os
 import re
@@ -146,7 +146,7 @@ class RecordExits(support.TestCase):
         self.assert_one_outcome(result, leaves)
         left = sorted(path.name for path in self.folder.iterdir() if not path.name.startswith("tmp"))
         expected = ["run.db", "script.py"] if (self.folder / "run.db").exists() else ["script.py"]
-        if "run.rec" in left:  # allowed, when the output says so
+        if "run.rec" in left:  # allowed if the output reports it
             self.assertIn("run.rec", result.stderr)
             left.remove("run.rec")
         self.assertEqual(left, expected, result)

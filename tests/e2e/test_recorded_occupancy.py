@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Occupancy against what a profiler recorded on the real GPUs.
 
-Kineto writes "est. achieved occupancy %" beside every kernel: the resident warps of what the
-calculator of the CUDA toolkit allows, at most what the grid can fill. Its calculator asks for the
-default limit of shared memory, so kernels that opted in to more than 48 KB come out as 0 there.
-"""
+Kineto writes "est. achieved occupancy %" beside every kernel: the resident warps by the calculator of the
+CUDA toolkit, at most the warps of the grid. Its calculator uses the default limit of shared memory, so
+kernels that opted in to more than 48 KB have 0 there."""
 
 import gzip
 import json

@@ -41,7 +41,7 @@ class Secrets(support.TestCase):
         return run
 
     def assert_masked(self, run, kept=()):
-        """No secret is in the file's bytes, in what its views say, or in the page."""
+        """No secret is in the file's bytes, in its views, or in the page."""
         page = self.folder / "page.html"
         result = self.run_program("report", run, "-o", page)
         self.assertEqual(result.code, 0, str(result))

@@ -40,7 +40,8 @@ def message(data):
 
 
 class Timeline:
-    """Of a Perfetto trace: descriptors of its tracks by name, slices (name, begin, end) and counter values by track."""
+    """Reader of a Perfetto trace: descriptors of its tracks by name, slices (name, begin, end) and counter
+    values by track."""
 
     def __init__(self, data):
         self.tracks, self.processes, self.slices, self.counters = {}, [], {}, {}
@@ -97,7 +98,7 @@ class SmallExports(support.TestCase):
 
     def test_perfetto_counts_a_busy_device_once(self):
         timeline = self.timeline(self.imported(kineto([("a", 0, 7, 10, 20), ("b", 0, 8, 10, 20)])))
-        # Of ten microseconds, each a bin of its own, all.
+        # All of ten microseconds, each in its own bin.
         self.assertEqual(timeline.counters[timeline.track("busy")[1][0]], [100.0] * 10 + [0.0])
 
     def test_perfetto_counters_have_units(self):

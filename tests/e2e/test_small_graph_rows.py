@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graph-level rows of an export of a few steps: what commands say of ops that have shares of them."""
+"""Graph-level rows of an export of a few steps: the output of commands for ops with shares of them."""
 
 import json
 import unittest
@@ -7,8 +7,8 @@ import unittest
 import annotated_export
 import support
 
-# Of 8 steps the first runs both ops of a command buffer by themselves (3,000 and 1,000 ns), the others
-# as one row of 3,900 ns, which is shared by what they took then: three quarters and one quarter.
+# The first of 8 steps runs both ops of a command buffer separately (3,000 and 1,000 ns). The others run them
+# as one row of 3,900 ns, which is divided by these times: three quarters and one quarter.
 OWN = {"loop_subtract_fusion.1": (3_000, 2_925), "loop_divide_fusion": (1_000, 975)}
 
 

@@ -20,7 +20,7 @@ CHAIN = ("first = f32[8]{0} negate(p)", "second = f32[8]{0} cosine(p)", "ROOT th
 
 
 def xprof(*runs):
-    """Of one GPU. Each run: module and (instruction, microseconds) in the order of their launches."""
+    """A trace of one GPU. Each run: module and (instruction, microseconds) in the order of their launches."""
     events = [
         {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0"}},
         {"ph": "M", "pid": 1, "tid": 1, "name": "thread_name", "args": {"name": "Stream #1(Compute)"}},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands on traces of a few events that a test writes itself: what each of them must say is known."""
+"""Commands on traces of a few events that a test writes itself, so the expected output is known."""
 
 import gzip
 import json

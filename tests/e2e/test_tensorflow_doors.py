@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow on the fake GPU as README's quick start has it. What the test needs: tensorflow_case.py."""
+"""TensorFlow on the fake GPU as in README's quick start. Requirements: tensorflow_case.py."""
 
 import re
 import shutil

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A TensorFlow program on the fake GPU ends as it would have ended and prints what it would have printed,
-its losses to the last bit. What the tests need: tensorflow_case.py.
-"""
+"""A TensorFlow program on the fake GPU ends and prints as without tracing, its losses to the last bit.
+Requirements: tensorflow_case.py."""
 
 import unittest
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keras's fit under TensorFlow's own profiler, imported: the same ops as recorded. What the tests need: tensorflow_case.py.
-"""
+"""Keras's fit under TensorFlow's own profiler, imported: the same ops as recorded. Requirements:
+tensorflow_case.py."""
 
 import unittest
 

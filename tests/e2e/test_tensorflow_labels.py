@@ -11,7 +11,7 @@ from tensorflow_case import KERAS_MODELS, TensorFlowCase, recorded, rows, setUpM
 
 __all__ = ["setUpModule", "tearDownModule"]
 
-LEAST = 0.97  # Of device time.
+LEAST = 0.97  # Share of device time.
 
 
 def read_labels():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real TensorFlow, its CUDA build, on the fake GPU: what it runs itself is led back to its ops.
+"""Real TensorFlow, its CUDA build, on the fake GPU: kernels outside of XLA are attributed to their ops.
 
 The truth, and what the tests need: tensorflow_case.py.
 """

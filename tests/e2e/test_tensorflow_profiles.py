@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of tf.functions under TensorFlow's own profiler, imported: the same ops as recorded. What the tests need: tensorflow_case.py.
-"""
+"""Steps of tf.functions under TensorFlow's own profiler, imported: the same ops as recorded. Requirements:
+tensorflow_case.py."""
 
 import unittest
 

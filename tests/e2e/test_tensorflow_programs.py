@@ -51,7 +51,7 @@ class Programs(TensorFlowCase):
         finding = rows(found.place, "SELECT * FROM finding WHERE id = 'outside_xla'")[0]
         figures = [(r"\d[\d,.]*( (ns|us|ms|s)\b)?", "#")]
         self.assert_golden_text(finding["action"] + "\n" + finding["sentence"], masks=figures)
-        # What fusing can save is part of what ran op by op.
+        # The possible saving by fusion is part of the time of the separate ops.
         ops_per_step = found.step_ns["op"] / 8
         self.assertGreater(finding["saves_high_ns_per_step"], 0)
         self.assertLess(finding["saves_high_ns_per_step"], 1.1 * ops_per_step)
@@ -86,7 +86,7 @@ class Programs(TensorFlowCase):
         self.require_nccl()
         found = self.check_program("mirrored", {"CollectiveReduceV2"})
         self.assertEqual(found.share("nobody", in_steps=True), 0)
-        # NCCL launches from threads of its own. The graph says which op is on which device.
+        # NCCL launches from its own threads. The graph has the device of each op.
         process, _ = recorded("mirrored").result()
         graph = {
             (int(device) + 1, name)

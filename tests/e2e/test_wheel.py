@@ -35,7 +35,7 @@ PRESENT_EVERYWHERE = re.compile(r"(libc|libm|libdl|libpthread|librt)\.so\.\d|ld-
 
 
 def elf_facts(path):
-    """(sonames it needs, glibc versions it asks for)"""
+    """(sonames it needs, glibc versions it requires)"""
     headers = subprocess.run(["objdump", "-p", path], capture_output=True, text=True).stdout
     symbols = subprocess.run(["objdump", "-T", path], capture_output=True, text=True).stdout
     versions = re.findall(r"GLIBC_(\d+)\.(\d+)", symbols + headers.split("Version References")[-1])
@@ -50,7 +50,7 @@ def libraries_beside_python():
     maps = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout
     pattern = r"/\S+/lib(?:stdc\+\+|gcc_s|sqlite3|z|python[\d.]+)\.so\S*"
     found = {path: os.path.basename(path) for path in re.findall(pattern, maps)}
-    # Under the name that is asked for: libz.so.1.2.13 is found as libz.so.1.
+    # Under the requested name: libz.so.1.2.13 is found as libz.so.1.
     return {
         path: re.sub(r"(\.so\.\d+).*", r"\1", name) for path, name in found.items()
     }
@@ -225,7 +225,7 @@ class WheelTest(unittest.TestCase):
 
     @tiers.long_tier
     def test_libraries_of_an_environment_do_not_matter(self):
-        """conda has its own libstdc++ and more in the library path, of whatever version."""
+        """conda has its own libstdc++ and other libraries in the library path, of any version."""
         libraries = self.folder / "conda-lib"
         libraries.mkdir()
         for name in ("libstdc++.so.6", "libgcc_s.so.1", "libsqlite3.so.0", "libz.so.1",
@@ -291,9 +291,9 @@ class WheelTest(unittest.TestCase):
         self.assertEqual(gpu_support.scalar(place / "run.old.db", "SELECT count(*) FROM launch"), 5)
 
     def conda_environment(self):
-        """The prefix of a conda environment, without conda, whose packages come from its own
-        channels only: an interpreter with a prefix of its own (no venv), the libraries it was
-        built with beside it, and what `conda activate` does."""
+        """The prefix of a conda environment, without conda, with packages from its own channels only. It has
+        an interpreter with its own prefix (no venv), the libraries of its build, and the effects of `conda
+        activate`."""
         prefix = self.folder / "conda" / "envs" / "train"
         version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
         library = prefix / "lib" / version

@@ -9,10 +9,9 @@ layouts.json holds numbers only; tests compare the fake and the collector with i
 
 Each folder is an unpacked nvidia-cuda-cupti wheel (`pip download --no-deps nvidia-cuda-cupti==V`,
 `nvidia-cuda-cupti-cu12==V`, `-cu11`; then `python3 -m zipfile -e`). cuda.h comes from .cuda/include
-(scripts/cuda_headers). The newest struct that a header declares for a kind is what its release emits;
-for releases whose iterator works without a driver (up to 13.1), tests check that too. Prints one line
-per release and difference; exit 1 when there is one.
-"""
+(scripts/cuda_headers). A release writes the newest struct of a kind in its header. For releases whose
+iterator works without a driver (up to 13.1), tests check that too. Prints one line per release and
+difference; exit status 1 if there is one."""
 
 import json
 import re

@@ -101,8 +101,8 @@ def read_notes(prefix):
 # ---- libraries of other releases ----
 
 def masked_cupti(folder, without=(), soname=None, source=None):
-    """Copies the fake libcupti into `folder` without some of its functions, and, if asked, under the
-    name of another major release (libcupti.so.12, not longer than the original). Returns the path.
+    """Copies the fake libcupti into `folder` without some of its functions. On request, the copy has the name
+    of another major release (libcupti.so.12, not longer than the original). Returns the path.
 
     A dynamic symbol is found by hash and then by name; changing the name's first letter in the
     string table is enough to make dlsym miss it.

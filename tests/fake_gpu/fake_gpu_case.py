@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the fake GPU share."""
+"""Common parts of the tests of the fake GPU."""
 
 import os
 import tempfile

@@ -16,7 +16,7 @@ import sys
 from collections import defaultdict
 
 SUFFIXES = ("_ptsz", "_ptds")
-# Calls that work before cuInit, and that no tool is told about.
+# Calls that work before cuInit, and that are not reported to tools.
 UNCHECKED = {"cuInit", "cuDriverGetVersion", "cuGetErrorString", "cuGetErrorName",
              "cuGetProcAddress", "cuGetProcAddress_v2", "cuGetExportTable",
              "cuModuleGetLoadingMode"}

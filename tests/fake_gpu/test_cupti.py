@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fake CUPTI, seen by a client of its own: records equal the driver's truth, NVIDIA's iterator
-walks every buffer to its last byte, and every fault of the scenario language does what it says."""
+"""The fake CUPTI, tested by its own client. Records equal the driver's truth, NVIDIA's iterator walks every
+buffer to its last byte, and every fault of the scenario language has its effect."""
 
 import os
 import signal
@@ -143,7 +143,7 @@ class RecordTest(Case):
         self.assertEqual(told, 100)
 
     def test_records_wait_for_the_device(self):
-        # Killed while most work is still ahead: an ordinary flush told only what was over.
+        # Killed while most work is still ahead: an ordinary flush delivered only finished work.
         told = f"while ! grep -qs ^kernel {self.records}*; do sleep 0.05; done"
         self.run_script(f'launch a x 1000 on s; system "{told}"; kill 9', expect=-signal.SIGKILL,
                         time_scale=2000, CLIENT_FLUSH_MS=5)
@@ -177,7 +177,7 @@ class RecordTest(Case):
 
 
 class RuntimeTest(Case):
-    """A stand-in for a runtime library marks its calls through the private table (fake_gpu.h)."""
+    """A fake runtime library marks its calls through the private table (fake_gpu.h)."""
 
     def test_a_runtime_call_hides_its_driver_calls(self):
         if os.environ.get("XLATRACE_SANITIZE"):
@@ -267,7 +267,7 @@ class FaultTest(Case):
         self.assertEqual(sum(int(words[1]) for words in self.lines("dropped")), 4)
 
     def test_range_popped_twice(self):
-        # Told to the program, which pops: the tool sees a pop without a push.
+        # Given to the program, which pops: the tool gets a pop without a push.
         done = self.broken("nvtx pop twice 1\n", 'range "r" { launch a }\nsync; print on')
         self.assertEqual(done.stdout, "on\n")
 

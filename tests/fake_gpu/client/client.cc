@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A CUPTI client of its own, as small as one can be: the fake's first customer, so that the fake is
-// tested without the collector. Loaded by CUDA_INJECTION64_PATH. Writes every record as a line of
-// CLIENT_LOG.PID.tsv, with the columns of the driver's truth log where there are any, every
-// resource callback about graph nodes, and every launch's enter callback; and, for the conformance
-// log, on which thread buffers are asked for and handed back, how large the first record of each
-// kind is ("size"), and what functions return ("returns").
+// A minimal CUPTI client, so that the fake is tested without the collector. Loaded by
+// CUDA_INJECTION64_PATH. Writes each record as a line of CLIENT_LOG.PID.tsv, with the columns of
+// the driver's truth log if there are any. It also writes every resource callback about graph nodes
+// and every launch's enter callback. The conformance log gets the thread on which buffers are
+// requested and returned, the size of the first record of each kind ("size"), and results of
+// functions ("returns").
 //
 // CLIENT_KINDS: kinds to enable, "10,1,2,4" (default kernels, copies, sets, driver calls 307, 652,
 // 514); CLIENT_ORACLE: NVIDIA's own libcupti, whose iterator must walk every buffer as the fake's;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The functions of CUPTI that are simulated, but for those that tell or keep records.
+// The simulated functions of CUPTI, except those that report or keep records.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@
 namespace fakegpu::cupti {
 namespace {
 
-// What a call without a driver returns: it differs by release.
+// The result of a call without a driver: it differs by release.
 CUptiResult NoDriver() {
   return ApiVersion() < 130000 ? CUPTI_ERROR_NOT_INITIALIZED : CUPTI_ERROR_UNKNOWN;
 }
@@ -161,7 +161,7 @@ bool Refuses(const char* function, CUptiResult* refused) {
     for (;;) pause();
   }
   if (std::strcmp(function, "cuptiActivityFlushAll") == 0) {
-    // HPCToolkit #295; and nobody knows what it does after CUPTI has ended itself.
+    // HPCToolkit #295; the behaviour after CUPTI has ended itself is unknown.
     if ((TheFaults().flush_needs_context && !state.context_seen) || state.finished) {
       for (;;) pause();
     }
@@ -274,8 +274,8 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_Callback
                               void* user_data, CUpti_SubscriberParams* params) {
   const char* name =
       params != nullptr && params->subscriberName != nullptr ? params->subscriberName : "<unknown>";
-  // The field came with 13.2, behind those that the headers at hand may have.
-  // A tool of 13.0 or 13.1 knows this function alone of the second interface.
+  // The field was added in 13.2, after the fields that the installed headers may have. A tool of
+  // 13.0 or 13.1 has only this function of the second interface.
   const bool second = ApiVersion() >= 130200 && params != nullptr && params->structSize > 32;
   const bool beside = second && reinterpret_cast<const uint8_t*>(params)[32] != 0;
   if (second && TheFaults().second_bars_first) {
@@ -329,7 +329,7 @@ CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber
   }
   IdSet& set = TheState().callbacks[domain];
   for (uint32_t id = 0; id < 1024; ++id) {
-    // From 12.8 on, those about graphs must be asked for one by one.
+    // Since 12.8, callbacks about graphs must be enabled one by one.
     if (domain == CUPTI_CB_DOMAIN_RESOURCE && IsGraphCallback(id) && ApiVersion() >= 26 &&
         enable != 0)
       continue;

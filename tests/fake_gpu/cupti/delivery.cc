@@ -267,7 +267,7 @@ void Drain(Line& line, Nanos now, bool all) {
   PutFilled(line);
 }
 
-// Running work leaves with no end, and is never told again.
+// Running work is delivered without an end, and is never reported again.
 void Cut(Line& line, Nanos now) {
   for (Slot& slot : line.waiting) {
     Record& record = slot.record;
@@ -308,14 +308,15 @@ void Add(Record record) {
   line.waiting.push_back(slot);
 }
 
-// What the scenario does to device records. False: the record is gone, or kept for later.
+// Applies the scenario to device records. False: the record is removed, or kept for later.
 bool Disturb(Record* record) {
   static std::atomic<uint64_t> next{0};
   const Faults& faults = TheFaults();
   State& state = TheState();
   const uint64_t number = ++next;
   if (faults.fatal_after != 0 && number > faults.fatal_after) {
-    // CUPTI tells, and finalises itself: what there is comes back, running work without an end.
+    // CUPTI reports the error and finalises itself: all records come back, running work without an
+    // end.
     if (!state.finished.exchange(true)) {
       Flush(true);
       TellState(CUPTI_CBID_STATE_FATAL_ERROR, CUPTI_ERROR_UNKNOWN, "the scenario wants it");
@@ -388,7 +389,7 @@ void SweepEnded() {
     if (line->buffer != nullptr) CloseBuffer(*line);
     guard.unlock();
     std::lock_guard all(state.lines_lock);
-    // Not deleted, as somebody may be flushing it: the next new thread gets it.
+    // Not deleted, because another thread may be flushing it: the next new thread gets it.
     std::erase(state.lines, line);
     state.free_lines.push_back(line);
   }

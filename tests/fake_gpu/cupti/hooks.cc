@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the driver tells: calls, activities, objects; turned into callbacks and records.
+// Reports of the driver (calls, activities, objects), turned into callbacks and records.
 #include <cstring>
 #include <map>
 
@@ -228,7 +228,7 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   return CUPTI_SUCCESS;
 }
 
-// Besides enabling, tells what exists already.
+// Also reports existing objects.
 CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
   const CUptiResult enabled = impl::cuptiActivityEnable(kind);
   if (enabled != CUPTI_SUCCESS) return enabled;

@@ -54,7 +54,7 @@ int Column() {
   static const int column = [] {
     const char* text = std::getenv("FAKE_CUPTI_API");
     const long wanted = text != nullptr && *text != '\0' ? std::atol(text) : 130001;
-    // The newest layout that is not newer than the wanted release.
+    // The newest layout that is not newer than the requested release.
     int found = 0;
     for (int i = 0; i < static_cast<int>(std::size(kVersions)); ++i) {
       if (kVersions[i] <= wanted) found = i;

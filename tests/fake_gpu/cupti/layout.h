@@ -3,8 +3,8 @@
 // Record sizes of the CUPTI release that is simulated (FAKE_CUPTI_API, a value of cuptiGetVersion:
 // 18, 22, 26, 28, 130001, 130101, 130301, 130401; default 130001).
 //
-// Within one kind each release's record is a prefix of the next one's, so that a size is all that
-// tells two releases apart; derive_layouts.py shows it on NVIDIA's wheels.
+// Within one kind, each release's record is a prefix of the next one's. So only the size
+// distinguishes two releases; derive_layouts.py shows it on NVIDIA's wheels.
 #ifndef FAKE_GPU_CUPTI_LAYOUT_H_
 #define FAKE_GPU_CUPTI_LAYOUT_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What stands before every function of the fake CUPTI: faults of the scenario, a missing driver.
+// Runs before every function of the fake CUPTI: faults of the scenario, a missing driver.
 #ifndef FAKE_GPU_CUPTI_REFUSE_H_
 #define FAKE_GPU_CUPTI_REFUSE_H_
 

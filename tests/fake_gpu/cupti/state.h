@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the fake CUPTI keeps: who subscribed, what is enabled, what waits to be delivered.
+// State of the fake CUPTI: subscribers, enabled kinds, pending records.
 #ifndef FAKE_GPU_CUPTI_STATE_H_
 #define FAKE_GPU_CUPTI_STATE_H_
 
@@ -143,7 +143,7 @@ bool Couple();
 Nanos Now();
 // The same time by the clock that records and cuptiGetTimestamp have; 0 stays 0.
 Nanos Shown(Nanos realtime);
-// Tells the driver which calls are wanted, after a change.
+// Reports the requested calls to the driver, after a change.
 void PublishWanted(uint32_t domain, uint32_t cbid);
 void PublishAllWanted();
 bool CorrelationOn();
@@ -167,7 +167,7 @@ void Submit(Record record);
 // All that is ready goes to the tool before this returns; `forced`: the rest too, without end.
 void Flush(bool forced);
 void StartWorker();
-// Asks the tool for a buffer and hands it back empty, on this thread.
+// Requests a buffer from the tool and returns it empty, on this thread.
 void Reenter();
 // Drops everything on its way, without a word to the tool.
 void Forget();

@@ -30,7 +30,7 @@ namespace {
 
 std::atomic<uint32_t> next_correlation{1};
 
-// Asked once per process, before the first call of a driver function is served.
+// Read once per process, before the first call of a driver function.
 bool ReadScenario() {
   static const bool read = [] {
     faults_planned = Scenario::Get().HasFaultsFor("cu");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The frame around every exported driver function: refuses calls before cuInit and after fork,
-// injects faults, numbers calls (correlation ids) and tells the tool.
+// The frame around every exported driver function: rejects calls before cuInit and after fork,
+// injects faults, numbers calls (correlation ids) and reports them to the tool.
 #ifndef FAKE_GPU_DRIVER_CALL_H_
 #define FAKE_GPU_DRIVER_CALL_H_
 
@@ -14,7 +14,7 @@
 
 namespace fakegpu {
 
-inline constexpr int kUnchecked = 1;        // works before cuInit, no tool is told
+inline constexpr int kUnchecked = 1;        // works before cuInit, not reported to tools
 inline constexpr int kPerThreadStream = 2;  // stream 0 means this thread's stream (_ptsz, _ptds)
 
 // One row per exported function, written by generate_api.py; what cuGetProcAddress searches.
@@ -30,7 +30,7 @@ extern const int kFunctionCount;
 
 struct Graph;
 
-// What the driver keeps per thread. Lives on the heap until the process ends.
+// Data of the driver per thread. Lives on the heap until the process ends.
 struct ThreadState {
   uint32_t id = 0;                 // gettid
   int depth = 0;                   // API calls this thread is inside of

@@ -20,8 +20,8 @@ bool ToolListens() {
   return tool != nullptr && tool->resource != nullptr;
 }
 
-// A child graph is cloned, or, when `move` says so, becomes part of `graph` as it is: then its
-// nodes stay known to the program, which may set their parameters in the executable later.
+// A child graph is cloned or, with `move`, becomes part of `graph` itself. Then its nodes stay
+// known to the program, which may set their parameters in the executable later.
 CUresult Add(CUgraphNode* out, CUgraph graph, const CUgraphNode* dependencies, size_t count,
              NodeWork work, bool move = false) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -25,14 +25,14 @@ struct LaunchShape {
   int type = 0;  // CUpti_ActivityLaunchType
 };
 
-// What one node does. Only the members of its type are used.
+// The work of one node. Only the members of its type are used.
 struct NodeWork {
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
   CUcontext context = nullptr;
   CUfunction function = nullptr;
   LaunchShape shape;
   std::map<int, CUlaunchAttributeValue> attributes;
-  // Argument values, copied when the image tells their sizes; what a set-condition kernel reads.
+  // Argument values, copied if the image has their sizes; the input of a set-condition kernel.
   std::vector<std::string> arguments;
   Copy copy;
   CUDA_MEMCPY3D copy_description{};
@@ -49,7 +49,7 @@ struct NodeWork {
   std::vector<CUgraph> bodies;
 };
 
-// Adds a node; tells the tool. `original` when it is a clone.
+// Adds a node and reports it to the tool. `original`: set if it is a clone.
 CUgraphNode AddNode(CUgraph graph, std::vector<CUgraphNode> dependencies, NodeWork work,
                     CUgraphNode original = nullptr, bool told = true);
 
@@ -66,7 +66,7 @@ struct Capture {
 // When `stream` is being captured, makes a node of `work` and returns true.
 bool Captured(CUstream stream, NodeWork work);
 
-// Values of a kernel's arguments, where the image tells their sizes.
+// Values of a kernel's arguments, if the image has their sizes.
 std::vector<std::string> CopyArguments(CUfunction function, void** arguments);
 
 // Runs `work` of no graph on a stream now.

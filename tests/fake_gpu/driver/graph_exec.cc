@@ -64,7 +64,7 @@ CUresult Instantiate(CUgraphExec* out, CUgraph graph, cuuint64_t flags) {
   exec->context = CurrentContext();
   exec->flags = flags;
   exec->source_graph_id = graph->id;
-  // Known before it is there: XLA's tracer asks for the id when creation starts.
+  // Set before the object is complete: XLA's tracer reads the id when creation starts.
   exec->id = NextGraphId();
   Tell(kExecCreateStarting, graph, nullptr, nullptr, nullptr, exec);
   exec->graph = CloneGraph(graph, &exec->nodes, nullptr, exec->id);

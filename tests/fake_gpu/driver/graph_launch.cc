@@ -41,9 +41,9 @@ Condition ConditionOf(CUgraphConditionalHandle handle) {
   return conditions.all[handle];
 }
 
-// XLA's own kernels that set condition variables are the only ones whose effect the fake knows
-// (signatures: xla/stream_executor/cuda/command_buffer_kernels.cc). They read the memory that the
-// host reads in plain mode, so both modes take the same branches.
+// The fake simulates the effect of only one kind of kernel: XLA's own kernels that set condition
+// variables (signatures: xla/stream_executor/cuda/command_buffer_kernels.cc). They read the memory
+// that the host reads in plain mode, so both modes take the same branches.
 //
 //   set_if_condition, set_while_condition(handle, bool*)
 //   set_if_else_condition(then, else, bool*)
@@ -97,7 +97,7 @@ void RunConditionKernel(const NodeWork& work) {
 struct GraphRun {
   CUgraphExec exec;
   CUstream stream;
-  Nanos end = 0;  // of everything so far
+  Nanos end = 0;  // of all work so far
   uint64_t effect = 0;
   uint32_t correlation;
 };

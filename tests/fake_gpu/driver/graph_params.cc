@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What nodes do: CUDA's parameter structs read, given back and changed.
+// Parameters of nodes: CUDA's parameter structs are read, returned and changed.
 #include <algorithm>
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the files of the graph implementation share (graph.cc, graph_params.cc, graph_exec.cc,
-// graph_launch.cc, capture.cc); nobody else includes it.
+// Common parts of the graph implementation (graph.cc, graph_params.cc, graph_exec.cc,
+// graph_launch.cc, capture.cc); no other file includes it.
 #ifndef FAKE_GPU_DRIVER_GRAPH_PARTS_H_
 #define FAKE_GPU_DRIVER_GRAPH_PARTS_H_
 
@@ -30,7 +30,7 @@ enum {
   kNodeSetParams = 23
 };
 
-// Tells the tool.
+// Reports to the tool.
 void Tell(int id, CUgraph graph, CUgraph original_graph, CUgraphNode node = nullptr,
           CUgraphNode original = nullptr, CUgraphExec exec = nullptr,
           CUgraphNode dependency = nullptr);
@@ -40,7 +40,7 @@ CUgraph NewGraph(uint32_t id = 0);  // 0: the next one
 void DestroyGraph(CUgraph graph, bool told);
 
 using NodeMap = std::unordered_map<CUgraphNode, CUgraphNode>;
-// A deep copy of `from`, children and bodies included, told node by node.
+// A deep copy of `from`, with children and bodies, reported node by node.
 CUgraph CloneGraph(CUgraph from, NodeMap* map, CUgraphNode owner, uint32_t id = 0);
 
 // Checks that `nodes` belong to `graph` and appends them.

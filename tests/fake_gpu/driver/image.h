@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a program loads as a module: cubin (ELF), fat binary, or PTX text. Only names and figures
+// The modules that a program loads: cubin (ELF), fat binary, or PTX text. Only names and figures
 // are read; no instruction is ever executed.
 #ifndef FAKE_GPU_DRIVER_IMAGE_H_
 #define FAKE_GPU_DRIVER_IMAGE_H_
@@ -22,7 +22,7 @@ struct KernelImage {
   struct Parameter {
     uint32_t offset, size;
   };
-  std::vector<Parameter> parameters;  // empty when the image does not tell
+  std::vector<Parameter> parameters;  // empty if the image has no sizes
   uint32_t barriers = 1;
 };
 

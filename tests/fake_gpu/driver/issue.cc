@@ -48,7 +48,7 @@ CUresult FillWith(const Fill& fill, CUstream handle, bool asynchronous) {
   return CUDA_SUCCESS;
 }
 
-// The caller said which side is the device, so memory this driver did not hand out counts as that.
+// The caller named the device side, so memory from another source counts as device memory.
 Copy ToDevice(CUdeviceptr target, const void* source, size_t bytes) {
   Copy copy = FlatCopy(At(target), source, bytes);
   if (copy.target_kind == kPageable) copy.target_kind = kDevice;

@@ -152,7 +152,7 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** address, int version, cu
   bool known = false;
   for (int i = 0; i < kFunctionCount; ++i) {
     const Function& function = kFunctions[i];
-    // Asking for a suffixed name works too, though the real driver knows base names only.
+    // Suffixed names are found too, though the real driver has only base names.
     const bool exact = std::strcmp(function.symbol, symbol) == 0;
     if (!exact && std::strcmp(function.base, symbol) != 0) continue;
     known = true;

@@ -15,7 +15,7 @@ CUresult LifeState();
 void EnterRuntime(FakeGpuCall* call);
 void ExitRuntime(FakeGpuCall* call, int result);
 
-// Tells the tool what happened to an object.
+// Reports an event of an object to the tool.
 void ReportResource(FakeGpuResource resource);
 void ReportSync(FakeGpuSync sync);
 void ReportEvent(FakeGpuEvent event);

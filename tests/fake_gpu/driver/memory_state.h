@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The tables behind memory.cc and virtual_memory.cc; nobody else includes it.
+// The tables behind memory.cc and virtual_memory.cc; no other file includes it.
 #ifndef FAKE_GPU_DRIVER_MEMORY_STATE_H_
 #define FAKE_GPU_DRIVER_MEMORY_STATE_H_
 

@@ -42,7 +42,7 @@ const KernelImage* FindKernelImage(Image* image, std::string_view name) {
   return nullptr;
 }
 
-// What an image that could not be read is taken to hold.
+// The assumed content of an image that could not be read.
 const KernelImage* InventKernel(std::string_view name) {
   auto* kernel = new KernelImage;
   kernel->name = name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What stands behind the driver's opaque handles. Each begins with a mark, so that a wrong handle
+// The objects behind the driver's opaque handles. Each begins with a mark, so that a wrong handle
 // is an error code and not a crash.
 #ifndef FAKE_GPU_DRIVER_OBJECTS_H_
 #define FAKE_GPU_DRIVER_OBJECTS_H_
@@ -110,7 +110,7 @@ struct CUfunc_st {
   int carveout = -1;
 };
 
-// A CUkernel may be passed where a CUfunction is asked for; the marks tell them apart.
+// A CUkernel may be passed as a CUfunction; the marks distinguish them.
 struct CUkern_st {
   uint32_t mark = fakegpu::kKernel;
   const fakegpu::KernelImage* image = nullptr;

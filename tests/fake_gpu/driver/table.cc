@@ -51,7 +51,7 @@ uint32_t StreamId(CUcontext context, CUstream stream, int per_thread) {
 }
 
 uint32_t GraphExecId(CUgraphExec exec) { return Checked(exec, kExec) != nullptr ? exec->id : 0; }
-// An executable graph is a graph to CUPTI: XLA's tracer asks cuptiGetGraphId for the id of either.
+// An executable graph is a graph to CUPTI: XLA's tracer calls cuptiGetGraphId for both.
 uint32_t GraphId(CUgraph graph) {
   if (Checked(graph, kGraph) != nullptr) return graph->id;
   return GraphExecId(reinterpret_cast<CUgraphExec>(graph));

@@ -85,7 +85,7 @@ bool IsNamed(std::string_view pattern, std::string_view name) {
   return name.starts_with(pattern);
 }
 
-// What a scenario makes of a kernel's duration.
+// The scenario's factor for a kernel's duration.
 double FactorOf(std::string_view name) {
   double factor = 1;
   for (const auto& words : Scenario::Get().Lines({"kernel"})) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The simulated device: every stream is a line on which work gets a start and an end the moment it
-// is issued. Nothing is computed; durations depend on the kernel's name, or the number of bytes,
-// alone, so that two runs of a program agree launch by launch.
+// The simulated device: every stream is a line on which work gets a start and an end when it is
+// issued. Kernels compute nothing. Durations depend only on the kernel's name or the number of
+// bytes, so two runs of a program agree launch by launch.
 //
 // FAKE_GPU_TIME_SCALE (default 1) multiplies all durations and latencies; 0.01 is for soak tests.
 #ifndef FAKE_GPU_DRIVER_TIMELINE_H_
@@ -26,7 +26,7 @@ Nanos KernelDuration(std::string_view name);
 // By how much the kernel starts before the end of the one ahead of it in its stream, as with
 // programmatic dependent launch.
 Nanos KernelOverlap(std::string_view name);
-// Of one launch of a kernel with this duration: the scenario may let launches differ.
+// Duration of one launch of a kernel with this duration: the scenario may vary launches.
 Nanos LaunchDuration(Nanos duration);
 // `kind` is a CUpti_ActivityMemcpyKind.
 Nanos CopyDuration(int kind, uint64_t bytes);

@@ -157,7 +157,7 @@ __attribute__((destructor)) void CutLog() {
   if (log_file->owner != getpid()) return;  // a fork child ends; the file is its parent's
   if (ftruncate(log_file->fd, static_cast<off_t>(log_file->window_at + log_file->used)) != 0)
     return;
-  // Whoever still launches kernels now (another thread) is past the end of the program.
+  // A thread that still launches kernels now runs after the end of the program.
   log_opened = true;
   log_file = nullptr;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What really happened on the simulated device, for tests to compare with: one tab-separated line
-// per kernel, memcpy and memset in order of issue, in FAKE_GPU_LOG.PID.tsv.
+// The actual work of the simulated device, for comparison by tests: one tab-separated line per
+// kernel, memcpy and memset in order of issue, in FAKE_GPU_LOG.PID.tsv.
 //
 // The file is mapped, so a line is in it the moment it is written, also when the process is killed
 // next. Its end may be filled with zero bytes, and its last line may be cut, when the process died.
@@ -21,7 +21,7 @@ namespace fakegpu {
 void LogActivity(const FakeGpuActivity& activity, uint32_t thread, const char* api,
                  const char* label);
 
-// What this thread is doing, in the words of a label source; "" without one.
+// The present work of this thread, from a label source; "" without one.
 const char* Label();
 void SetLabelSource(const char* (*source)());
 

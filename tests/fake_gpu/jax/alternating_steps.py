@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules that share most of their kernels, in turn.
 
-Training and evaluation of one model; evaluation is compiled for two batch sizes under one name; a
-moving average now and then, and operations outside of any jit.
-"""
+Training and evaluation of one model; evaluation is compiled for two batch sizes under one name. There are
+also an occasional moving average, and operations outside of any jit."""
 
 import argparse
 import functools

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large branches whose kernels are mostly the same, and loops one behind the other that end when the
-data say so, with equal kernels in all of them.
+"""Large branches with mostly equal kernels, and consecutive loops with data-dependent ends and equal kernels.
 
 With FAKE_GPU_PREDICATES either side of a branch is taken and loops differ in length.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what a tool recorded with what the driver stand-in did.
+"""Compares the records of a tool with the log of the fake driver.
 
     compare.py TRUTH --db RUN.db         every view column that says what ran, and its instruction
     compare.py TRUTH --xplane FILE       names and durations of a profile by jax.profiler
@@ -8,14 +8,13 @@
     compare.py TRUTH --modes OTHER       one run with command buffers, one without: instructions
                                          that both ran, with the same kernels and times
 
-TRUTH and OTHER are logs of the driver stand-in (FAKE_GPU_LOG), or folders that hold one. Prints the
-figures and each difference; exit status 1 if there is one.
+TRUTH and OTHER are logs of the fake driver (FAKE_GPU_LOG), or folders with one. Prints the figures and
+each difference; exit status 1 if there is one.
 
-Truth and recording may come from two runs of one program: ids of programs and streams and all
-durations are the same in both, graph nodes too where one thread makes the graphs; times of day,
-threads and correlation ids are not, and are not compared. With several devices each has a thread
-that makes its graphs; then a node must pair with one node throughout, whatever its number.
-"""
+Truth and recording may come from two runs of one program. Ids of programs and streams and all durations
+are equal in both, and also graph nodes if one thread makes the graphs. Times of day, threads and
+correlation ids differ, and are not compared. With several devices, each has a thread that makes its
+graphs. Then a node must always pair with one node, for any number."""
 
 import argparse
 import collections
@@ -27,7 +26,7 @@ import re
 import sqlite3
 import sys
 
-# What CUDA graphs add to a program to run its conditionals; no such kernels without graphs.
+# Kernels that CUDA graphs add to run conditionals; absent without graphs.
 CONDITION_KERNELS = re.compile(r"set_(case|while|if|if_else|for)_condition|noop")
 SHOWN = 12  # differences of one kind that are printed
 
@@ -50,7 +49,7 @@ class Activity:
     instruction: str = ""
 
     def what(self):
-        """What is the same in two runs of one program, and in a good recording; nodes apart."""
+        """The facts that are equal in two runs of one program, and in a good recording; nodes are separate."""
         if self.kind == "kernel":
             return (self.kind, self.name, self.grid, self.block, self.duration_ns)
         return (self.kind, self.bytes, self.duration_ns)
@@ -138,7 +137,7 @@ ORDER BY a.start_ns, a.activity_id
 
 
 def read_run(path):
-    """Pairs of activity and what the run says of it besides: confidence, evidence, reason."""
+    """Pairs of activity and its other facts in the run: confidence, evidence, reason."""
     connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     connection.row_factory = sqlite3.Row
     with connection:
@@ -228,7 +227,7 @@ def compare_streams(truth, other, differences, activity_of=lambda item: item):
             break  # all that follows is shifted
 
 
-# Evidence that the recording itself holds; the order of thunks can stand in for what was lost.
+# Evidence inside the recording itself; the order of thunks can replace lost evidence.
 RECORDED = ("range", "graph_node")
 
 

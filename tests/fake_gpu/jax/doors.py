@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small training loop that forks data loaders, sets its own flags, and leaves by the door it is told.
+"""A small training loop that forks data loaders, sets its own flags, and ends by the given kind of exit.
 
 doors.py [--steps N] [--fork] [--flags XLA_FLAGS] [--mark] [--profile]
          [--leave return|exit|_exit|raise|int|term]

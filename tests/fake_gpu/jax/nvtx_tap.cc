@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An NVTX injection library that tells the driver stand-in which XLA range the calling thread is
-// in, so that the truth log names, per activity, the thunk that XLA itself named.
+// An NVTX injection library that gives the fake driver the XLA range of the calling thread. So the
+// truth log has, per activity, the thunk that XLA itself named.
 //
 // Load it by NVTX_INJECTION64_PATH. It is independent of the collector: where XLATRACE_TAP_NEXT
 // names another injection library, that one is initialised first and every call goes on to it.
@@ -33,7 +33,7 @@ struct Title {
 // Never destroyed: ranges are pushed from threads that outlive static destructors.
 struct State {
   std::mutex mutex;
-  std::unordered_map<const void*, Title> titles;  // by string handle, as the program knows it
+  std::unordered_map<const void*, Title> titles;  // by string handle, as the program has it
   std::unordered_map<std::string, nvtxDomainHandle_t> domains;
   nvtxDomainHandle_t tsl = nullptr;
 };
@@ -60,7 +60,7 @@ Title Parse(const char* text) {
     return {Title::kModule, Value(title, "program_id") + "|" + Value(title, "hlo_module")};
   }
   if (title.starts_with("Thunk:#")) return {Title::kThunk, Value(title, "hlo_op")};
-  // What TensorFlow runs: "dense/MatMul:MatMul", maybe with "#key=value#" behind it.
+  // An op of TensorFlow: "dense/MatMul:MatMul", maybe followed by "#key=value#".
   const std::string_view op = title.substr(0, title.find('#'));
   const size_t colon = op.find(':');
   if (colon != std::string_view::npos && colon > 0 && colon + 1 < op.size() &&
@@ -122,16 +122,16 @@ void TellDriver() {
   }
 }
 
-// What the next library put into a slot; nullptr without one. A template per slot, because each
-// linkage unit of NVTX has slots of its own and the next library fills them all alike.
+// The function of the next library in a slot; nullptr without one. A template per slot, because
+// each linkage unit of NVTX has its own slots and the next library fills them all equally.
 template <typename Function, int kSlot>
 Function& Next() {
   static Function next = nullptr;
   return next;
 }
 
-// Puts `own` into a slot. `before` is what NVTX itself had there, which starts the initialisation
-// that is going on: only what the next library put in its place is called on.
+// Puts `own` into a slot. `before` is the original function of NVTX, which starts the present
+// initialisation. Only a function that the next library put in its place is called.
 template <typename Function, int kSlot>
 void Replace(NvtxFunctionTable table, const std::vector<NvtxFunctionPointer>& before,
              Function own) {

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a program under JAX's own profiler: profiled.py FOLDER PROGRAM.py [ARGUMENT...]
 
-XLA's CUPTI tracer is then the client of the CUPTI stand-in, a witness that knows nothing of
-xlatrace.
-"""
+XLA's CUPTI tracer is then the client of the fake CUPTI, a witness independent of xlatrace."""
 
 import runpy
 import sys

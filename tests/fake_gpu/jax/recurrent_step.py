@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops in loops, and branches in them.
 
-A gated recurrent cell scanned over time, whose gradient scans back; a loop that ends when the data
-say so inside a scan that is there twice; a counted loop; branches of two and three. With
-FAKE_GPU_PREDICATES the loops run and the branches differ.
-"""
+A gated recurrent cell scanned over time, whose gradient scans back. Other parts are a loop with a
+data-dependent end inside a scan that occurs twice, a counted loop, and branches of two and three. With
+FAKE_GPU_PREDICATES the loops run and the branches differ."""
 
 import argparse
 import functools

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training step with everything that makes attribution hard.
 
-A scan over rematerialised layers, a while loop and a branch that depend on data, gather and
-scatter-add, sort, top_k, FFT, Cholesky and a triangular solve, products through cuBLASLt, copies.
-"""
+A scan over rematerialised layers, a while loop and a branch that depend on data. It also has gather and
+scatter-add, sort, top_k, FFT, Cholesky and a triangular solve, products through cuBLASLt, and copies."""
 
 import argparse
 import functools
@@ -73,7 +72,7 @@ def loss_of(parameters, indices, targets):
 
 
 def newton_norm(x):
-    """A while loop that ends when the data say so."""
+    """A while loop with a data-dependent end."""
 
     def unfinished(carry):
         _, change = carry

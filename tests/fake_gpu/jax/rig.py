@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a JAX program on the fake GPU: the real CUDA plugin over stand-ins for NVIDIA's libraries.
+"""Runs a JAX program on the fake GPU: the real CUDA plugin over fakes of NVIDIA's libraries.
 
     rig.py [--devices N] [--graphs on|off] [--log PREFIX] [--cache DIR] PROGRAM.py [ARGUMENT...]
 
@@ -8,11 +8,9 @@ Environment:
   XLATRACE_TEST_PYTHON_JAX_CUDA   interpreter of an environment with requirements.txt
   XLATRACE_FAKE_GPU               folder of the built stand-ins (build/PRESET/fake_gpu)
 
-The stand-ins are linked into the environment at the places where NVIDIA's wheels would have put
-the libraries, so that every way that leads to one (SONAME, full path, RPATH) finds the fake;
-libcuda and libnvidia-ml, which a driver would have put into the system, come through
-LD_LIBRARY_PATH.
-"""
+The fakes are linked into the environment at the places of NVIDIA's wheels, so that every path to a library
+(SONAME, full path, RPATH) finds the fake. libcuda and libnvidia-ml, which a driver installs into the
+system, come through LD_LIBRARY_PATH."""
 
 import argparse
 import os
@@ -42,7 +40,7 @@ PLACES = {
 
 
 class Missing(Exception):
-    """What the rig needs is not there; the text says what."""
+    """A requirement of the rig is missing; the text names it."""
 
 
 def link(target, place):
@@ -111,12 +109,11 @@ class Rig:
     ):
         """The environment of a program on the fake GPU, made from this process's own.
 
-        graphs: command buffers, XLA's default. log: prefix of the truth log's files. tap: name
-        XLA's ranges in it. preload: the collector's preload library; a process has one NVTX
-        injection library, so with both the tap comes first and passes everything on to the
-        collector. cache: folder of JAX's compilation cache; a run that finds its program there
-        takes two seconds instead of five or more (its program ids are others).
-        """
+        graphs: command buffers, XLA's default. log: prefix of the truth log's files. tap: name XLA's
+        ranges in it. preload: the collector's preload library. A process has one NVTX injection library,
+        so with both the tap comes first and passes all calls on to the collector. cache: folder of JAX's
+        compilation cache. A run that finds its program there takes two seconds instead of at least five
+        (its program ids differ)."""
         result = {
             name: value
             for name, value in os.environ.items()

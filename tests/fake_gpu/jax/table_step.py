@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recommendation programs and those on graphs do.
+"""Typical ops of recommendation and graph programs.
 
-Embeddings pooled by segment, sorts of all kinds, running sums, searches, scatters: many kernels
-that several instructions share, and loops of XLA's own whose length it knows.
-"""
+Embeddings pooled by segment, sorts of all kinds, running sums, searches, scatters. They have many kernels
+that several instructions share, and loops of XLA's own with a known length."""
 
 import argparse
 import functools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-in for libcublas.so.13: a handle, its stream and modes, matrix products and triangular
+// Fake libcublas.so.13: a handle, its stream and modes, matrix products and triangular
 // solves.
 #include <cuda_runtime_api.h>
 #include <library_types.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-in for libcublasLt.so.13: descriptors that keep what was set, a heuristic that always
-// offers one algorithm, and products that become kernels. NVIDIA's header is not used; the numbers
-// below are those of cublasLt.h.
+// Fake libcublasLt.so.13: descriptors that keep their values, a heuristic that always offers one
+// algorithm, and products that become kernels. NVIDIA's header is not used; the numbers below are
+// those of cublasLt.h.
 #include <cuda_runtime_api.h>
 #include <library_types.h>
 
@@ -41,7 +41,7 @@ int Read(const Attributes* attributes, int attribute, void* value, size_t bytes,
   const auto found = attributes->values.find(attribute);
   const size_t known = found == attributes->values.end() ? 0 : found->second.size();
   if (value != nullptr) {
-    // Never set: NVIDIA's default, which is 0 for all that programs ask for.
+    // Never set: NVIDIA's default, which is 0 for all values that programs read.
     std::memset(value, 0, bytes);
     if (known != 0) std::memcpy(value, found->second.data(), known < bytes ? known : bytes);
   }
@@ -62,7 +62,7 @@ struct HeuristicResult {
 
 }  // namespace
 
-// 13.0: what jaxlib 0.10 was built for, as its version check wants it.
+// 13.0: the version that jaxlib 0.10 was built for, as its version check requires.
 FAKE_EXPORT size_t cublasLtGetVersion() { return 130'002; }
 FAKE_EXPORT size_t cublasLtGetCudartVersion() { return CUDART_VERSION; }
 FAKE_EXPORT int cublasLtGetProperty(int which, int* value) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-in for libcudnn.so.9: handles, and what TensorFlow calls besides the backend interface
+// Fake libcudnn.so.9: handles, and TensorFlow's calls outside of the backend interface
 // (cudnn_backend.cc): tensors, pooling, batch normalisation. There is no attention and no RNN: a
 // program that uses them gets a missing symbol from XLA's own stub.
 #include <cuda_runtime_api.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-in for cuDNN's backend interface, as far as convolutions go: descriptors keep what is set,
-// the heuristics propose two engines for any graph of operations, and a plan that is executed
-// launches the kernels that cuDNN launches for such a convolution. No number is computed.
+// Fake of cuDNN's backend interface, as far as convolutions need it. Descriptors keep their values,
+// and the heuristics propose two engines for any graph of operations. An executed plan launches the
+// kernels that cuDNN launches for such a convolution. No number is computed.
 //
 // cuDNN's header is not used; the numbers are those of cudnn_graph.h 9.
 #include <cuda_runtime_api.h>
@@ -46,7 +46,8 @@ enum AttributeName {
 
 constexpr int64_t kEngines = 2;
 
-// What a descriptor says. Those that others point to live on when the program destroys its own.
+// The content of a descriptor. A descriptor that others point to lives on when the program destroys
+// its own.
 struct Node {
   int type = 0;
   std::map<int, std::vector<int64_t>> numbers;
@@ -73,7 +74,7 @@ std::shared_ptr<Node> ConfigOf(const std::shared_ptr<Node>& graph, int64_t index
   return config;
 }
 
-// What cuDNN finds out when a descriptor is finalised.
+// The values that cuDNN derives when a descriptor is finalised.
 void Derive(Node& node) {
   if (node.numbers.find(kPlanWorkspaceSize) == node.numbers.end() &&
       node.Child(kPlanConfig) != nullptr) {
@@ -191,7 +192,7 @@ FAKE_EXPORT int cudnnBackendExecute(CudnnHandle* handle, Descriptor* plan, Descr
   const auto operations = graph->nodes.find(kGraphOperations);
   const auto index = engine->numbers.find(kEngineIndex);
   if (operations == graph->nodes.end()) return kBadParameter;
-  // What is fused behind a convolution runs in its kernel.
+  // Ops fused behind a convolution run in its kernel.
   for (const auto& operation : operations->second) {
     if (operation->type >= kConvolutionForward && operation->type <= kConvolutionBackwardData) {
       const int64_t number = index == engine->numbers.end() ? 0 : index->second[0];

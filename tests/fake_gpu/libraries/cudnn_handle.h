@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a cudnnHandle_t of the stand-in points to.
+// The object behind a cudnnHandle_t of the fake library.
 #ifndef XLATRACE_TESTS_FAKE_GPU_LIBRARIES_CUDNN_HANDLE_H_
 #define XLATRACE_TESTS_FAKE_GPU_LIBRARIES_CUDNN_HANDLE_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-in for libcufft.so.12: plans that remember size and type, transforms that become one kernel
-// per pass, as many passes as a radix-based transform of the size needs.
+// Fake libcufft.so.12: plans that remember size and type. A transform becomes one kernel per pass,
+// as many passes as a radix-based transform of the size needs.
 #include <cuda_runtime_api.h>
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-in for libcusolver.so.12: Cholesky, LU and QR of dense matrices, as JAX calls them.
+// Fake libcusolver.so.12: Cholesky, LU and QR of dense matrices, as JAX calls them.
 #include <cuda_runtime_api.h>
 
 #include "tests/fake_gpu/libraries/export.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-in for libcusparse.so.12: there, and of a version that JAX accepts.
+// Fake libcusparse.so.12: present, with a version that JAX accepts.
 #include "tests/fake_gpu/libraries/export.h"
 
 FAKE_EXPORT int cusparseCreate(void** handle) {

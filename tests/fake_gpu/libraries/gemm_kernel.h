@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels a matrix product becomes: one of the names cuBLAS 13 shows on Hopper, tile by size,
-// and a second kernel that sums up the parts where the product is split along k.
+// The kernels of a matrix product: one of the names of cuBLAS 13 on Hopper, tile by size. A product
+// split along k has a second kernel that sums up the parts.
 #ifndef XLATRACE_TESTS_FAKE_GPU_LIBRARIES_GEMM_KERNEL_H_
 #define XLATRACE_TESTS_FAKE_GPU_LIBRARIES_GEMM_KERNEL_H_
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-// Of the runtime stand-in (cudart/kernel.cc).
+// From the fake runtime (cudart/kernel.cc).
 extern "C" cudaKernel_t fakeCudartLibraryKernel(const char* name, unsigned registers,
                                                 unsigned static_shared_bytes);
 
@@ -20,7 +20,8 @@ cudaError_t Launch(const LibraryKernel& kernel, cudaStream_t stream) {
     if (known == nullptr) {
       known = fakeCudartLibraryKernel(kernel.name.c_str(), kernel.registers,
                                       kernel.static_shared_bytes);
-      // More than 48 KB is had only by asking (CUDA programming guide, shared memory of 7.x on).
+      // More than 48 KB needs an explicit request (CUDA programming guide, shared memory since
+      // 7.x).
       if (known != nullptr && kernel.dynamic_shared_bytes > 48U * 1024) {
         const cudaError_t error =
             cudaFuncSetAttribute(known, cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the stand-ins for cuBLAS, cuFFT and the like put work on the device: kernels with the names
-// and shapes that those libraries' kernels have, and no code. Launched through the runtime API, as
+// The way in which the fakes of cuBLAS, cuFFT and others put work on the device: kernels with the
+// names and shapes of those libraries' kernels, and no code. Launched through the runtime API, as
 // the libraries do.
 #ifndef XLATRACE_TESTS_FAKE_GPU_LIBRARIES_LIBRARY_KERNEL_H_
 #define XLATRACE_TESTS_FAKE_GPU_LIBRARIES_LIBRARY_KERNEL_H_
@@ -21,8 +21,8 @@ struct LibraryKernel {
   size_t dynamic_shared_bytes = 0;
 };
 
-// Launches on the stream in the current context; captured when the stream is capturing. The driver
-// stand-in must be there.
+// Launches on the stream in the current context; captured if the stream is capturing. The fake
+// driver must be loaded.
 cudaError_t Launch(const LibraryKernel& kernel, cudaStream_t stream);
 
 // Blocks of `per` needed for `count`, at least 1.

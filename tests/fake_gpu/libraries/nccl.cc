@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-in for libnccl.so.2, for several devices of one process: communicators, groups, and
-// collectives that become one device kernel per communicator and group, as NCCL launches them. No
-// bytes are moved. NCCL's header is not used; prototypes and numbers are those of nccl.h 2.28.
+// Fake libnccl.so.2, for several devices of one process: communicators, groups, and collectives
+// that become one device kernel per communicator and group, as in NCCL. No bytes are moved. NCCL's
+// header is not used; prototypes and numbers are those of nccl.h 2.28.
 #include <cuda_runtime_api.h>
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-in for libnvidia-ml.so.1: JAX and XLA ask whether there is a driver, how the device hangs
-// on the bus, and whether devices share a fabric (they do not).
+// Fake libnvidia-ml.so.1: JAX and XLA query whether there is a driver, the device's place on the
+// bus, and whether devices share a fabric (they do not).
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

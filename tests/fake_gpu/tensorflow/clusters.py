@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training step for autoclustering (TF_XLA_FLAGS=--tf_xla_auto_jit=2 --tf_xla_min_cluster_size=4):
-two parts that XLA compiles, and between them one that it does not: XLA has no Dilation2D, and what
-stands between two of them is too small for a cluster.
-"""
+"""A training step for autoclustering (TF_XLA_FLAGS=--tf_xla_auto_jit=2 --tf_xla_min_cluster_size=4). It has
+two parts that XLA compiles, and between them one that it does not. XLA has no Dilation2D, and the ops
+between two of them are too few for a cluster."""
 
 import tensorflow as tf
 

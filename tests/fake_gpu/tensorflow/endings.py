@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains on the GPU and beside it on the CPU, prints each loss of the CPU's, and ends as asked: endings.py HOW.
+"""Trains on the GPU and in parallel on the CPU, prints each loss of the CPU's, and ends as requested:
+endings.py HOW.
 
 This GPU computes nothing, the CPU does: its losses are those of a training, to the last bit.
 """

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Six models of Keras 3, each trained for a few steps without XLA: keras_models.py MODEL.
 
-tests/e2e/keras_models.labels says by hand what phase and layer their ops are of.
-"""
+tests/e2e/keras_models.labels has the phase and layer of their ops, by hand."""
 
 import sys
 
@@ -24,7 +23,7 @@ def classes(count):
     return (np.arange(STEPS * BATCH) % count).astype("int32")
 
 
-# Of known shape: others are computed on the device, and this device computes nothing.
+# Of known shape: other shapes are computed on the device, and this device computes nothing.
 def fit(model, x, y):
     batches = tf.data.Dataset.from_tensor_slices((x, y)).batch(BATCH, drop_remainder=True)
     model.fit(batches, epochs=1, verbose=0)

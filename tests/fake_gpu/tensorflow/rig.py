@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a TensorFlow program on the fake GPU: TensorFlow's CUDA build over stand-ins for NVIDIA's
-libraries, under the names of CUDA 12.
+"""Runs a TensorFlow program on the fake GPU: TensorFlow's CUDA build over fakes of NVIDIA's libraries, under
+the names of CUDA 12.
 
     rig.py [--devices N] [--log PREFIX] PROGRAM.py [ARGUMENT...]
 
@@ -26,7 +26,7 @@ from preload_name import preload_name  # noqa: E402, in tests/
 
 
 class Missing(Exception):
-    """What the rig needs is not there; the text says what."""
+    """A requirement of the rig is missing; the text names it."""
 
 
 class Rig:
@@ -56,11 +56,10 @@ class Rig:
     def environment(self, *, devices=1, log=None, tap=True, preload=None, xla_flags="", more=None):
         """The environment of a program on the fake GPU, made from this process's own.
 
-        log: prefix of the truth log's files. tap: name XLA's and TensorFlow's ranges in it.
-        preload: the collector's preload library; a process has one NVTX injection library, so with
-        both the tap comes first and passes everything on to the collector. TensorFlow announces
-        ops only when somebody asked for it: without the collector the tap hears of XLA alone.
-        """
+        log: prefix of the truth log's files. tap: name XLA's and TensorFlow's ranges in it. preload: the
+        collector's preload library. A process has one NVTX injection library, so with both the tap comes
+        first and passes all calls on to the collector. TensorFlow announces ops only on request: without
+        the collector the tap gets only XLA's ranges."""
         result = {
             name: value
             for name, value in os.environ.items()

@@ -14,7 +14,7 @@
 
 namespace fakegpu {
 
-// Of one thread.
+// State of one thread.
 class DeviceSteps {
  public:
   DeviceSteps(Program* program, Place* place) : program_(*program), place_(*place) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pthread_create for LD_PRELOAD behind libxlatrace.so: all threads of a process begin up to
-// XLATRACE_TEST_LATE_THREADS_MS late, each process by a time of its own, as on a machine that is
-// held up. A test that passes only when the collector's thread was quick fails with it.
+// A pthread_create for LD_PRELOAD after libxlatrace.so. All threads of a process begin up to
+// XLATRACE_TEST_LATE_THREADS_MS late, each process by its own time, as on a busy machine. A test
+// that passes only with a quick collector thread fails with it.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ static void* late(void* given) {
   free(given);
   const char* most = getenv("XLATRACE_TEST_LATE_THREADS_MS");
   const unsigned most_ms = most == NULL ? 0 : (unsigned)atoi(most);
-  // Five steps, told apart by a mix of the number that differs least between neighbours.
+  // Five steps, selected by a mix of the number that differs least between neighbours.
   const unsigned step = (unsigned)getpid() * 2654435761u >> 16;
   usleep(step % 5 * most_ms * 1000 / 4);
   return start.run(start.argument);

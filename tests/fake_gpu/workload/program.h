@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the workload's threads share, and how it reaches the driver: by dlsym on a handle, as
-// frameworks do.
+// Common state of the workload's threads, and their path to the driver: by dlsym on a handle, as in
+// frameworks.
 #ifndef FAKE_GPU_WORKLOAD_PROGRAM_H_
 #define FAKE_GPU_WORKLOAD_PROGRAM_H_
 
@@ -54,7 +54,7 @@ struct Graph {
   std::vector<CUgraphNode> nodes;
 };
 
-// What all threads share.
+// State that all threads share.
 struct Program {
   std::mutex lock;
   std::map<std::string, CubinKernel> kernels;  // as declared

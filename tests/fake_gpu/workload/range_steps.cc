@@ -10,7 +10,7 @@
 namespace fakegpu {
 namespace {
 
-// Of "thunk OP ..." and "op OP ...".
+// Text of "thunk OP ..." and "op OP ...".
 ThunkText TextOf(const Place& place, const Step& step) {
   ThunkText text;
   text.op = place.Word(step, 1);

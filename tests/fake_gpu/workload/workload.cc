@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A program that uses a GPU as a script says, through the driver API that it opens at run time as
-// frameworks do; the traced program of the collector's tests. README.md has the language.
+// A program that uses a GPU as a script defines, through the driver API that it opens at run time
+// as frameworks do. It is the traced program of the collector's tests. README.md has the language.
 //
 //   fake_workload FILE | fake_workload -e 'launch a x 100; sync'
 #include <time.h>
@@ -112,7 +112,7 @@ class Runner {
     }
   }
 
-  // What runs the rest, and how often; what a program does beside.
+  // Steps that run other steps, with their number of repetitions, and parallel work of a program.
   bool Flow(const Step& step) {
     const std::string& what = step.words[0];
     if (what == "repeat") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the runtime of CUDA 12 has and that of CUDA 13 has not, or otherwise. Built with the headers
-// of CUDA 12, whose struct of device properties is another one.
+// Functions that only the runtime of CUDA 12 has, or that differ from CUDA 13. Built with the
+// headers of CUDA 12, whose struct of device properties is different.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way down: calls of libcuda.so.1 by name, found at run time as NVIDIA's runtime does, so that
-// loading this library does not load a driver.
+// Calls of libcuda.so.1 by name, found at run time as NVIDIA's runtime does. So loading this
+// library does not load a driver.
 #ifndef XLATRACE_TESTS_FAKE_GPU_LIBRARIES_CUDART_DRIVER_H_
 #define XLATRACE_TESTS_FAKE_GPU_LIBRARIES_CUDART_DRIVER_H_
 
@@ -20,8 +20,8 @@ CUresult CallDriver(void* symbol, CUresult (*)(Parameters...), Arguments... argu
 
 }  // namespace xlatrace::fake
 
-// DRIVER(cuMemAlloc, &pointer, bytes): the name goes through cuda.h's macros, so the current
-// version of the function (cuMemAlloc_v2) is called, with its prototype checked by the compiler.
+// DRIVER(cuMemAlloc, &pointer, bytes): the name goes through cuda.h's macros. So the current
+// version of the function (cuMemAlloc_v2) is called, and the compiler checks its prototype.
 #define XLATRACE_FAKE_NAME(function) #function
 #define DRIVER(function, ...)                                                                     \
   ([&] {                                                                                          \

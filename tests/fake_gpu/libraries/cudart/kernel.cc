@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: registered by nvcc's start-up code or loaded as a library, asked about, launched.
+// Kernels: registered by nvcc's start-up code or loaded as a library, queried, launched.
 #include <cupti_runtime_cbid.h>
 #include <elf.h>
 #include <generated_cuda_runtime_api_meta.h>
@@ -17,7 +17,7 @@ using xlatrace::fake::Kernel;
 
 namespace {
 
-// What nvcc's start-up code passes (fatbinary_section.h).
+// The struct that nvcc's start-up code passes (fatbinary_section.h).
 struct FatBinaryWrapper {
   int magic;
   int version;
@@ -131,7 +131,7 @@ FAKE_EXPORT cudaError_t cudaLaunchKernel(const void* symbol, dim3 grid, dim3 blo
                                  "cudaLaunchKernel", &params, NameOf(symbol));
   return call.Return(Launch(symbol, grid, block, shared_bytes, stream, arguments, nullptr, 0));
 }
-// What nvcc of CUDA 13 emits for <<<>>>: the kernel handle in place of the host symbol.
+// Code that nvcc of CUDA 13 emits for <<<>>>: the kernel handle in place of the host symbol.
 FAKE_EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block,
                                            void** arguments, size_t shared_bytes,
                                            cudaStream_t stream) {
@@ -232,7 +232,7 @@ FAKE_EXPORT cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
   return cudaFuncSetAttribute(kernel, attribute, value);
 }
 
-// For the other stand-ins of this folder: a kernel of a library, with no code behind it.
+// For the other fakes of this folder: a kernel of a library, with no code behind it.
 FAKE_EXPORT cudaKernel_t fakeCudartLibraryKernel(const char* name, unsigned registers,
                                                  unsigned static_shared_bytes) {
   const FakeGpuTable* const gpu = xlatrace::fake::Gpu();

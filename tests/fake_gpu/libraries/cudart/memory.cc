@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory: allocation, copies, fills. Device memory of the driver stand-in is host memory, and
-// copies really move bytes.
+// Memory: allocation, copies, fills. Device memory of the fake driver is host memory, and copies
+// really move bytes.
 #include <cupti_runtime_cbid.h>
 #include <generated_cuda_runtime_api_meta.h>
 

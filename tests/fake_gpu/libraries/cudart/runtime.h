@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of the stand-in for libcudart.so.13: contexts, errors, kernels, and what CUPTI sees.
+// Inside of the fake libcudart.so.13: contexts, errors, kernels, and facts for CUPTI.
 //
-// The runtime is a layer over the driver: each function here ends in driver calls. What CUPTI shows
-// of a runtime call is one RUNTIME record; the driver calls inside are silent and share its
-// correlation id. The driver stand-in does that between enter and exit of its private table
+// The runtime is a layer over the driver: each function here ends in driver calls. CUPTI shows
+// one RUNTIME record for a runtime call. The driver calls inside are silent and share its
+// correlation id. The fake driver does that between enter and exit of its private table
 // (fake_gpu.h).
 #ifndef XLATRACE_TESTS_FAKE_GPU_LIBRARIES_CUDART_RUNTIME_H_
 #define XLATRACE_TESTS_FAKE_GPU_LIBRARIES_CUDART_RUNTIME_H_
@@ -53,7 +53,7 @@ class Announced {
   cudaError_t error_ = cudaSuccess;
 };
 
-// The driver stand-in's private table; nullptr where there is no driver or it is another one.
+// The fake driver's private table; nullptr without a driver or with another one.
 const FakeGpuTable* Gpu();
 
 // Device code that the program handed over, loaded into a context when it is first needed there.
@@ -76,7 +76,7 @@ class Image {
 class Kernel {
  public:
   Kernel(Image* image, std::string name) : image_(image), name_(std::move(name)) {}
-  // Code that the driver stand-in made up; works in every context.
+  // Code that the fake driver made up; works in every context.
   Kernel(CUkernel made_up, std::string name) : made_up_(made_up), name_(std::move(name)) {}
 
   const char* name() const { return name_.c_str(); }
@@ -91,7 +91,7 @@ class Kernel {
   std::map<CUcontext, CUfunction> functions_;
 };
 
-// By host symbol or cudaKernel_t; nullptr where nobody registered it.
+// By host symbol or cudaKernel_t; nullptr if it is not registered.
 Kernel* FindKernel(const void* symbol);
 // Makes its address, and `symbol` where it is given, lead to the kernel, which is never freed.
 Kernel* AddKernel(const void* symbol, Kernel* kernel);

@@ -10,8 +10,9 @@
 // it is gone, the rest is attributed, and the answer is compared with the truth. Figures are shares
 // of the device time whose truth is known. --simulate: the capture's ranges become launches first.
 //
-// --damage: the grades without annotations again, with more taken away at random (strip.h, Damage),
-// once per seed from 1 on. --foreign: the modules of another capture lie among the capture's own.
+// --damage: the grades without annotations again, with additional random losses (strip.h, Damage),
+// once per seed from 1 on. --foreign: the modules of another capture are added to the capture's
+// own.
 //
 // A graph-level row is one record of many instructions. Three figures describe its accuracy. The
 // overlap of its estimated shares with the true times counts as right. `names` is the right time if
@@ -231,7 +232,7 @@ class Judge {
     }
   }
 
-  // What the estimate and the truth have in common is right.
+  // The overlap of estimate and truth is right.
   void JudgeShares(size_t i, const std::vector<model::LabelShareRow>& shares) {
     const model::Label& label = tables_.labels[tables_.label_of[i] - 1];
     int64_t told = 0;
@@ -375,7 +376,7 @@ class Bench {
     const bool ranges = std::any_of(
         capture.run.hints.begin(), capture.run.hints.end(),
         [](const model::Hint& h) { return h.evidence != model::Evidence::kAnnotation; });
-    if (!ranges) score.false_exact = 0;  // Such a source does not tell what copies are for.
+    if (!ranges) score.false_exact = 0;  // Such a source does not give the purpose of copies.
     Print(capture.name, taken, score);
     return true;
   }

@@ -26,7 +26,8 @@ std::string InstructionName(std::string_view text) {
   return std::string(text.substr(0, text.find(' ')));
 }
 
-// The modules that a saying means: the handle it carries, else program id and name, else the name.
+// The modules that a hint means: the handle if there is one, else program id and name, else the
+// name.
 std::vector<Id> ModulesOf(const model::RunTables& run, Id process_id, const model::Hint& hint) {
   if (hint.module_id != 0) return {hint.module_id};
   std::vector<Id> found;
@@ -54,8 +55,8 @@ void AddCopies(const Capture& capture, Id process_id, std::vector<Id>* modules) 
     for (size_t m = 0; m < capture.modules.size(); ++m) {
       const model::ModuleInfo& module = capture.run.modules[m];
       if (module.process_id != 0 && module.process_id != process_id) continue;
-      // A copy that was put together from registered strings has not all instructions, and one that
-      // cannot be read has none: the other one stands for it.
+      // A copy rebuilt from registered strings lacks instructions, and an unreadable one has none:
+      // the other copy replaces it.
       const bool same = capture.modules[m].instructions == capture.modules[original].instructions ||
                         (module.program_id && module.name == capture.run.modules[original].name);
       if (!same || module.program_id != capture.run.modules[original].program_id) continue;

@@ -26,7 +26,7 @@ struct StoredModule {
 
 // The truth of one activity, as numbers of Capture::truths; 0: the source has no label.
 struct Truth {
-  std::vector<model::Id> modules;  // Of the capture: copies of one program count as one.
+  std::vector<model::Id> modules;  // Modules of the capture: copies of one program count as one.
   std::string instruction;
 };
 
@@ -38,8 +38,8 @@ struct Capture {
   std::vector<uint32_t> truth_of;     // Per activity.
 };
 
-// Reads Nsight Systems' projected ranges (nvtx_gpu_proj_trace, as CSV): which thunk ran when, with
-// the order of launches and how many GPU operations each had, and no kernels. One device per
+// Reads Nsight Systems' projected ranges (nvtx_gpu_proj_trace, as CSV): the times of thunks in
+// order of launch, with the number of GPU operations of each, and no kernels. One device per
 // launching thread; Activity bytes hold the number of operations. For SimulateLaunches.
 Status ReadProjectedRanges(const std::string& csv, model::EventSink* sink);
 
@@ -49,8 +49,8 @@ Result<Capture> ReadCapture(const std::string& name, const std::string& file,
                             const std::string& modules);
 
 // Replaces every activity that is a projected range by the launch that XLA would have made: a
-// kernel named by XLA's rule (equal fusions share the first one's), a library's kernel, a copy.
-// For captures that hold real order and times but no kernels (nsys-jax).
+// kernel named by XLA's rule (equal fusions share the first one's), a library's kernel, a copy. For
+// captures with real order and times but no kernels (nsys-jax).
 Status SimulateLaunches(Capture* capture);
 
 }  // namespace xlatrace::accuracy

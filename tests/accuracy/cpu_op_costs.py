@@ -4,9 +4,8 @@
 
     cpu_op_costs.py          # with a Python that has JAX
 
-Nanoseconds per element of f32 (where not said otherwise), on one thread, for arrays that stay in the
-caches, without what an empty call costs.
-"""
+Nanoseconds per element of f32 (unless stated otherwise), on one thread, for arrays that stay in the
+caches, without the cost of an empty call."""
 
 import os
 import time

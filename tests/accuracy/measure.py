@@ -4,11 +4,10 @@
 
     measure.py [--update] [--runs FOLDER] [--only table|rows|split]
 
-Captures: recordings of real programs in XLATRACE_SHARED_DATA, and real JAX on the fake GPU, where
-XLATRACE_TEST_PYTHON_JAX_CUDA, XLATRACE_FAKE_GPU and XLATRACE_PRELOAD say how to run it. The program
-that measures is XLATRACE_ACCURACY, default build/release/tests/accuracy/attribution_accuracy. How
-fusions are split is measured by split_of_fusions.py, which says what it needs.
-"""
+Captures: recordings of real programs in XLATRACE_SHARED_DATA, and real JAX on the fake GPU.
+XLATRACE_TEST_PYTHON_JAX_CUDA, XLATRACE_FAKE_GPU and XLATRACE_PRELOAD define how to run JAX. The measuring
+program is XLATRACE_ACCURACY, default build/release/tests/accuracy/attribution_accuracy.
+split_of_fusions.py measures the division of fusions and states its requirements."""
 
 import argparse
 import json

@@ -68,7 +68,7 @@ Status ReadProjectedRanges(const std::string& csv, model::EventSink* sink) {
                     Int(f[kOps]), Int(f[kId]), Int(f[kParent])});
   }
   std::map<int64_t, const Row*> by_id;
-  std::set<int64_t> parents;  // Of thunks: what is inside counts.
+  std::set<int64_t> parents;  // Parents of thunks: their content counts.
   for (const Row& row : rows) {
     by_id[row.id] = &row;
     if (row.name.starts_with("TSL:Thunk:")) parents.insert(row.parent);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Launches as XLA would have made them, from ranges that say which instruction ran when. Written
+// Launches as XLA would have made them, from ranges that name the instruction at each time. Written
 // from XLA's rules (xla/service/llvm_ir/llvm_util.cc, kernel_reuse_cache.cc, thunk kinds of
 // ir_emitter_unnested.cc), without the correlator's code.
 
@@ -21,7 +21,7 @@ namespace {
 using model::HloModule;
 using model::Instruction;
 
-// What cuBLAS launches behind a product that it split.
+// The kernel that cuBLAS launches after a split product.
 constexpr const char* kSecondKernel = "_ZN8cublasLt19splitKreduce_kernelILi32ELi16EiffffLb1EEv";
 
 std::string Sanitised(std::string_view name) {
@@ -204,7 +204,7 @@ Status SimulateLaunches(Capture* capture) {
     if (launch == nullptr) continue;
     std::vector<std::string> symbols = launch->symbols;
     if (symbols.empty()) symbols.emplace_back();
-    // Where the capture tells how many operations there were, that many.
+    // The number of operations in the capture, if it has one.
     const auto told = static_cast<size_t>(std::clamp<int64_t>(columns.bytes[i], 0, 64));
     if (launch->library && told > 0) symbols.resize(told, kSecondKernel);
     const auto parts = static_cast<int64_t>(symbols.size());

@@ -4,9 +4,9 @@
 
     split_of_fusions.py [--keep FOLDER] [--json]
 
-Programs are run twice on XLA:CPU, on one thread: as they are, and with the passes off that fuse.
-Without them XLA wraps every op alone (`wrapped_add`). What is compared, for each fusion of the first run
-and each op_name in it:
+Programs run twice on XLA:CPU, on one thread: unchanged, and without the fusing passes. Without them XLA
+wraps every op separately (`wrapped_add`). For each fusion of the first run and each op_name in it, the
+script compares:
 
 - the share that `instruction_share` of the first run gives it, with
 - its share of the time of the same ops in the second run.
@@ -23,8 +23,8 @@ How the second is made:
   fusion never writes: XLA computes an index instead. They do not count on either side (`--all`
   counts them).
 
-Printed for each program: fusions and shares that were compared, and the median error, in points of
-the fusion's time and relative to the share that was measured.
+Printed for each program: the compared fusions and shares, and the median error, in points of the fusion's
+time and relative to the measured share.
 
 The environment: XLATRACE_BIN, XLATRACE_TEST_PYTHON_JAX, XLATRACE_SHARED_DATA; a program whose file
 is missing is left out.
@@ -43,7 +43,7 @@ import sys
 import tempfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-import shared_data  # noqa: E402, beside the rooms
+import shared_data  # noqa: E402, in the folder of the components
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 FREE = {"parameter", "constant", "bitcast", "tuple", "get-tuple-element"}
@@ -129,7 +129,7 @@ def record(program, folder, fused):
 
 
 def compare(folder, module_name, everything):
-    """What was compared: (fusions, [(share, measured share)])."""
+    """The comparison: (fusions, [(share, measured share)])."""
     fused, unfused = (
         sqlite3.connect(f"file:{folder / name}.db?mode=ro", uri=True)
         for name in ("fused", "unfused")
@@ -149,7 +149,7 @@ def compare(folder, module_name, everything):
         work = [op for op in body if op.opcode not in FREE]
         if not everything:
             work = [op for op in work if op.opcode not in NEVER_WRITTEN]
-        # What has no name of its own goes to another's, which the run alone does not show.
+        # Ops without a name of their own get another's name, which the run alone does not show.
         if any(not op.op_name or (op.opcode, op.shape) not in times for op in work):
             continue
         measured = collections.Counter()

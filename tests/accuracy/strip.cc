@@ -36,7 +36,7 @@ void ForgetInstructions(RunTables* run) {
     hint.flops.reset();
     hint.bytes_accessed.reset();
   }
-  // One number for hints that say the same now: the number itself would tell instructions apart.
+  // One number for hints that are equal now: the old number would distinguish instructions.
   std::map<std::tuple<model::Evidence, std::string, std::optional<int64_t>>, uint32_t> first;
   std::vector<uint32_t> same(run->hints.size() + 1, 0);
   for (size_t h = 0; h < run->hints.size(); ++h) {
@@ -62,7 +62,7 @@ void Remove(const std::vector<bool>& gone, Stripped* stripped) {
     size_t to = 0;
     for (size_t i = 0; i < n; ++i) {
       if (gone[i]) continue;
-      if (to != i) column[to] = std::move(column[i]);  // What moves onto itself may be lost.
+      if (to != i) column[to] = std::move(column[i]);  // A move onto itself may lose the value.
       ++to;
     }
     column.resize(to);
@@ -80,7 +80,7 @@ void Remove(const std::vector<bool>& gone, Stripped* stripped) {
   compact(stripped->truth);
 }
 
-// Keeps the HLO of those modules for which `keep` says so.
+// Keeps the HLO of the modules selected by `keep`.
 template <typename Keep>
 void KeepModules(Keep keep, Stripped* stripped) {
   std::vector<model::ModuleInfo> kept;
@@ -144,7 +144,7 @@ void FoldGraphs(Stripped* stripped) {
                                 stripped->truth[i].end());
     gone[i] = true;
   }
-  // A graph trace tells the number of the graph (CUPTI: graphId).
+  // A graph trace has the number of the graph (CUPTI: graphId).
   std::fill(columns.graph_node.begin(), columns.graph_node.end(), 0);
   for (const auto& [row, counts] : nodes) {
     size_t most = 0;
@@ -156,8 +156,8 @@ void FoldGraphs(Stripped* stripped) {
   Remove(gone, stripped);
 }
 
-// What XLA would have put into one CUDA graph: launches of one execution, side by side in launch
-// order, at least as many as its flag says, none of them a collective.
+// Launches that XLA would have put into one CUDA graph: adjacent launches of one execution in
+// launch order. They are at least as many as XLA's flag requires, and none of them is a collective.
 constexpr size_t kSmallestGraph = 5;  // --xla_gpu_graph_min_graph_size
 
 std::vector<std::vector<size_t>> Stretches(const Capture& capture) {
@@ -379,8 +379,8 @@ Stripped Strip(const Capture& capture, Grade grade) {
     case Grade::kOtherRun: {
       KeepOneCopy(capture, &stripped);
       KeepModules([](size_t) { return true; }, &stripped);
-      // Numbers of this very run, each with the next module: a process counts what it compiles,
-      // and one that compiles a little less before has all of them shifted.
+      // Numbers of this run, each with the next module. A process counts its compilations, so one
+      // compilation fewer shifts all later numbers.
       std::vector<model::ModuleInfo>& modules = run.modules;
       for (size_t m = 0; m < modules.size(); ++m) {
         modules[m].source = model::ModuleSource::kDump;

@@ -17,7 +17,7 @@
 namespace xlatrace::accuracy {
 
 enum class Grade : uint8_t {
-  kAnnotated,         // Nothing is taken.
+  kAnnotated,         // Unchanged capture.
   kNoInstruction,     // Module and program id are told, the instruction is not.
   kNoProgramId,       // Module name and instruction are told, program ids are not.
   kOtherDump,         // Modules of another process that ran the same program: other program ids.
@@ -45,7 +45,7 @@ inline constexpr Grade kAllGrades[] = {
 };
 std::string_view Text(Grade grade);
 
-// What part of a row's time is of which truth.
+// The part of a row's time for each truth.
 struct TruthPart {
   uint32_t truth = 0;
   int64_t ns = 0;
@@ -56,17 +56,17 @@ struct Stripped {
   std::vector<size_t> module_from;  // Index of each module in the capture.
   bool no_program_ids = false;      // The HLO's own id goes, too.
   bool no_thunk_lists = false;
-  bool no_metadata = false;                   // Of thunk lists.
+  bool no_metadata = false;                   // For thunk lists.
   std::vector<std::vector<TruthPart>> truth;  // Per activity; the capture's truth numbers.
 };
 
-// False where a grade changes nothing or cannot be had: no graphs, no thunk lists, or rows whose
-// name is the instruction itself (CPU, TPU, projected ranges).
+// False if a grade changes nothing or is impossible: no graphs, no thunk lists, or rows named after
+// the instruction itself (CPU, TPU, projected ranges).
 bool Applies(const Capture& capture, Grade grade);
 
 Stripped Strip(const Capture& capture, Grade grade);
 
-// What else may have happened to a capture, on top of a grade.
+// Other damage of a capture, in addition to a grade.
 struct Damage {
   uint64_t seed = 0;           // Decides what is lost.
   uint32_t lost_per_1000 = 0;  // Single records.

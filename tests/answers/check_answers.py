@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Asks xlatrace about each recording that has a key beside this file, and compares the answers.
+"""Runs xlatrace on each recording that has a key beside this file, and compares the results.
 
     check_answers.py --xlatrace build/release/bin/xlatrace [--only NAME]... [--keep DIR]
 
-Environment: XLATRACE_SHARED_DATA (recordings), XLATRACE_TEST_PYTHON_JAX, XLATRACE_TEST_PYTHON_TF
-(the demos), XLATRACE_TEST_PYTHON_JAX_CUDA and XLATRACE_FAKE_GPU (programs on the fake GPU).
-README.md says what a key holds. Exit status: 0 all pass, 1 one fails, 77 nothing could be asked.
-"""
+Environment: XLATRACE_SHARED_DATA (recordings), XLATRACE_TEST_PYTHON_JAX, XLATRACE_TEST_PYTHON_TF (the
+demos), XLATRACE_TEST_PYTHON_JAX_CUDA and XLATRACE_FAKE_GPU (programs on the fake GPU). README.md describes
+a key. Exit status: 0 all pass, 1 one fails, 77 no recording."""
 
 import argparse
 import dataclasses
@@ -42,7 +41,7 @@ STEPS = {"count", "none", "allowed", "devices", "marked", "why"}
 
 
 class Skip(Exception):
-    """What a key needs is not here; the text says what."""
+    """A requirement of a key is missing; the text names it."""
 
 
 class Broken(Exception):
@@ -117,18 +116,18 @@ def numbers_of(allowed):
     return result
 
 
-# --- asking ---------------------------------------------------------------------------------
+# --- queries ---------------------------------------------------------------------------------
 
 
 class Answers:
-    """What xlatrace says of one recording."""
+    """The output of xlatrace for one recording."""
 
     def __init__(self, program, folder):
         self.program = str(program)
         self.folder = folder
         self.run = folder / "run.db"
         self.texts = {"headline": "", "findings": [], "summary": "", "import": "", "diff": ""}
-        self.ids = []  # Of findings, by rank.
+        self.ids = []  # Ids of findings, by rank.
         self.document = {}
         self.imported = True
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks properties that every time tree has, whatever the recording is.
+"""Checks invariants of every time tree, for any recording.
 
   tests/judgement/tree_properties.py --seeds 0:20      simulated runs, also with moved and longer times
   tests/judgement/tree_properties.py PATH...           recordings, folders of recordings, and files run.db
@@ -33,8 +33,8 @@ from time_trees import tree_of, violations  # noqa: E402
 
 MOVED_NS = 12_345_678_901
 FACTOR = 2
-# Largest-remainder rounding moves single nanoseconds between siblings, and usual start times are
-# rounded. They are at most so much of the root.
+# Largest-remainder rounding moves single nanoseconds between siblings, and usual start times are rounded.
+# They are at most this part of the root.
 ROUNDING = 1e-4
 RECORDINGS = (".sqlite", ".nsys-rep", ".json", ".json.gz", ".pb", ".rec", ".xplane.pb")
 SQLITE_BEGIN = b"SQLite format 3\0"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run says of its losses, against what the fake driver did: the columns of the laboratory."""
+"""The reported losses of a run, compared with the log of the fake driver: the columns of the laboratory."""
 
 import bisect
 import collections
@@ -12,7 +12,7 @@ MUST_BE_ZERO = ["unsaid", "false", "invented", "wrong"]
 
 
 class Judge:
-    """Counts by kind of loss; laboratory.py says what the columns mean."""
+    """Counts by kind of loss; laboratory.py explains the columns."""
 
     def __init__(self):
         self.figures = collections.defaultdict(collections.Counter)
@@ -55,8 +55,8 @@ class Judge:
         if certain > len(absent):
             figures["invented"] += certain - len(absent)
             self.complain(kind, bench, f"lost {certain}, but {len(absent)} are not there")
-        # What CUPTI counts as dropped may be records of other kinds. The others count files, places of a
-        # file and times, not activities.
+        # Records that CUPTI counts as dropped may be of other kinds. The other counters count files, places
+        # of a file and times, not activities.
         dropped = gpu_truth.scalar(
             database,
             "SELECT coalesce(sum(value), 0) FROM run_stat WHERE name IN ('records_dropped', "
@@ -98,7 +98,7 @@ class Judge:
         return of
 
     def unspoken(self, database, truths, missing, said):
-        """Missing rows that lie where the run says that all is there."""
+        """Missing rows within windows that the run reports as complete."""
         windows = collections.defaultdict(list)
         for row in gpu_truth.rows_of(database, "SELECT * FROM window"):
             windows[row["process_id"]].append((row["start_ns"], row["end_ns"]))
@@ -112,7 +112,7 @@ class Judge:
         return max(0, inside - max(0, said["lost"] - located))
 
     def asked(self, database, missing, truths):
-        """All that is missing lies behind a window's end that was asked for."""
+        """All missing rows lie after a window end that was requested."""
         ends = gpu_truth.rows_of(database, "SELECT * FROM window ORDER BY start_ns")
         place = self.place(database, truths)
 
@@ -138,7 +138,7 @@ class Judge:
         ):
             before = latest[process][-1] if latest[process] else end
             starts[process].append(start)
-            latest[process].append(max(before, end))  # Of this one and all that began before it.
+            latest[process].append(max(before, end))  # End of this one and of all that began before it.
         count = 0
         for row in missing:
             process, start, end = place(row)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The loss laboratory: programs on the fake GPU with planted losses, and what xlatrace says of them.
+"""The loss laboratory: programs on the fake GPU with planted losses, and the losses that xlatrace reports.
 
     tests/losses/laboratory.py [--runs N] [--jax N] [--kinds REGEX] [--seed N] [--keep DIR] [--update]
 
@@ -39,7 +39,7 @@ import tempfile
 import time
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-import shared_data  # noqa: E402, beside the rooms
+import shared_data  # noqa: E402, in the folder of the components
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [
@@ -53,8 +53,8 @@ from judging import COLUMNS, MUST_BE_ZERO, Judge  # noqa: E402
 HANG_S = 300
 DOCUMENT = ROOT / "docs" / "development" / "testing.md"
 
-# Of these the loops end and the branches differ by what the device says: without a seed for that they
-# read what the memory happened to hold, and need not end.
+# In these programs, data of the device ends the loops and selects the branches. Without a seed they read
+# random memory, and need not end.
 LOOPS_ON_DATA = ("branching_step", "recurrent_step")
 
 # A step of kernels, copies and a graph, as XLA would launch it; ten kernels on another stream.
@@ -123,7 +123,7 @@ class Lab(Judge):
         self.chance = random.Random(options.seed)
         self.root = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="xlatrace-losses-"))
         self.number = 0
-        self.cuts = collections.Counter()  # Of each trace, how often it was cut.
+        self.cuts = collections.Counter()  # For each trace, the number of cuts.
 
     def bench(self, kind):
         self.number += 1
@@ -202,7 +202,7 @@ class Lab(Judge):
         self.judge("SIGSTOP, SIGCONT, then SIGTERM", bench, time.time_ns())
 
     def one_of_two(self):
-        """Of two processes of a job one is killed; the other ends in order."""
+        """One of two processes of a job is killed; the other ends in order."""
         bench = self.bench("one of two killed")
         process = self.endless(bench, XLATRACE_JOB="job", RANK=0)
         bench.preloaded(bounded(60), XLATRACE_JOB="job", RANK=1, timeout=HANG_S)
@@ -382,12 +382,12 @@ class Lab(Judge):
         self.judge("recording cut at a byte", bench)
 
     def cut_trace(self, path):
-        """Of a trace that was cut no more is claimed than there is: refused, or said."""
+        """A truncated trace claims only the existing records: it is rejected, or its loss is reported."""
         kind = f"trace cut: {''.join(path.suffixes[-2:])}"
         bench = self.bench(kind)
         data = path.read_bytes()
         cut = bench.work / path.name
-        # Of a hundred runs each is cut one hundredth further on.
+        # Each of a hundred runs is cut one hundredth later.
         self.cuts[path] += 1
         part = (self.cuts[path] - self.chance.random()) / self.options.runs
         cut.write_bytes(data[: min(int(len(data) * part), len(data) - 2)])
@@ -410,13 +410,13 @@ class Lab(Judge):
             self.complain(kind, bench, f"{missing} are missing, and --strict is content")
 
     def export_without_kernels(self, path):
-        """An nsys export that lacks a burst of kernels: as many launches are told to have none."""
+        """An nsys export without a burst of kernels: as many launches are reported without a kernel."""
         kind = "kernels missing from an nsys export"
         bench, figures = self.bench(kind), self.figures[kind]
         export = bench.work / path.name
         shutil.copyfile(path, export)
         connection = sqlite3.connect(export)
-        # Of a kernel whose launch lies before the export nothing can be known.
+        # For a kernel whose launch is before the export, no launch can be known.
         calls = {(tid >> 24, call) for tid, call in connection.execute(
             "SELECT globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME")}  # fmt: skip
         rows = [row for row, pid, call in connection.execute(
@@ -475,7 +475,7 @@ class Lab(Judge):
             more["FAKE_GPU_PREDICATES"] = str(self.chance.randint(1, 1000))
         env = machine.environment(
             graphs=self.chance.random() < 0.5, log=bench.truth_folder / "t",
-            # What JAX finds in its cache is not compiled, and XLA dumps nothing of it.
+            # Programs from JAX's cache are not compiled, and XLA does not dump them.
             preload=gpu_support.preload_library(), cache=None if light else self.root / "cache",
             more=more,
         )  # fmt: skip

@@ -39,8 +39,8 @@ import gpu_truth  # noqa: E402
 import rig  # noqa: E402
 import support  # noqa: E402
 
-# Of these the loops end and the branches differ by what the device says: without a seed for that they
-# read what the memory happened to hold, and need not end. The same seed is the same in every run.
+# In these programs, data of the device ends the loops and selects the branches. Without a seed they read
+# random memory, and need not end. The same seed is used in every run.
 LOOPS_ON_DATA = ("branching_step", "recurrent_step")
 PROGRAMS = [  # Name, devices, CUDA graphs, arguments.
     ("plain_step", 1, True, []), ("plain_step", 1, False, []), ("rich_step", 1, True, []),

@@ -121,7 +121,7 @@ def judge(database, path, whole, ran):
         "SELECT count(*) FROM execution e WHERE NOT EXISTS (SELECT 1 FROM window w "
         "WHERE w.start_ns <= e.start_ns AND e.end_ns <= w.end_ns)"
     )
-    # What runs once in a step is there once in each of its executions.
+    # Work that runs once in a step is there once in each of its executions.
     twice = one(
         "WITH often AS (SELECT a.execution_id, a.instruction, count(*) AS n FROM activity a "
         "JOIN execution e USING (execution_id) JOIN module m ON m.module_id = e.module_id "
@@ -132,7 +132,7 @@ def judge(database, path, whole, ran):
     activities = one("SELECT count(*) FROM activity")
     lacks = steps < ran or (whole is not None and activities < whole)
     speaks = summary["lost"] > 0 or summary["lost_at_least"]
-    # Steps before the first part and behind the last one: the limit that ended it is said.
+    # Steps before the first part and after the last one: the limit that ended it is reported.
     asked = one("SELECT count(*) FROM window WHERE why_ended IN ('limit', 'asked')") > 0
     # Behind the last part nothing can be counted; between two every run is.
     ended = database.execute("SELECT why_ended FROM window ORDER BY start_ns DESC").fetchone()[0]

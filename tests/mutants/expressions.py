@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statements and expressions of clang-formatted C++ as a tree, as far as faults by rule need it.
 
-The text is formatted, so a binary operator has blanks around it and a template bracket has none.
-What the parser does not understand becomes a leaf: no fault is made there.
-"""
+The text is formatted, so a binary operator has blanks around it and a template bracket has none. Unknown
+code becomes a leaf: no fault is made there."""
 
 import re
 from dataclasses import dataclass, field
@@ -299,11 +298,11 @@ class Parser:
             node = Node("assign", begin, end, signs=[sign])
             self.nodes.append(node)
             left = self._trim(begin, sign[0])
-            # Of a declaration only what it is set to.
+            # For a declaration only its initial value.
             if not re.match(r"(const|auto|static)\b", self.flat[left[0]:left[1]]) and (
                     " " not in re.sub(r"\[[^\]]*\]|\([^)]*\)", "", self.flat[left[0]:left[1]])):
                 target = self._primary(*left, False)
-                target.kind = "target"  # What is assigned to is no value.
+                target.kind = "target"  # An assigned variable is no value.
             is_bool = re.search(r"\bbool &?\w+$", self.flat[left[0]:left[1]])
             right = self._expression(sign[0] + len(sign[1]), end, truth=bool(is_bool) and sign[1] == "=")
             node.parts = [right] if right else []
@@ -371,11 +370,11 @@ class Parser:
                 continue
             close = self.match.get(at, end)
             if flat[at] == "{" and self._is_block(at):
-                self._block(at + 1, close)  # Of a lambda.
+                self._block(at + 1, close)  # Body of a lambda.
             elif flat[at] == "[" and (at == begin or not re.match(r"[\w)\]>]", flat[at - 1])):
-                continue  # What a lambda captures.
+                continue  # The capture list of a lambda.
             elif flat[at] == "(" and flat[at - 1:at] == "]":
-                continue  # What a lambda takes, or a call of what an array holds.
+                continue  # Parameters of a lambda, or a call of an array element.
             else:
                 whole = re.search(r"\b(static_cast|std::\w+|[\w:]+)(<[^()]*>)?$", flat[begin:at])
                 for part in self._split(at + 1, close, ","):

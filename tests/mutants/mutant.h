@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The switch of a planted fault, in the copy of the tree that scripts/mutate builds; no product
-// file includes it. XLATRACE_MUTANT is the number of the one that is on. XLATRACE_MUTANTS_REACHED
-// names a file that gets the number of every one that was asked for, so that those which no test
-// runs are told from those which tests run and do not notice.
+// file includes it. XLATRACE_MUTANT is the number of the active fault. XLATRACE_MUTANTS_REACHED
+// names a file that gets the number of every fault that was reached. It separates faults that no
+// test runs from those that tests run and do not detect.
 
 #ifndef XLATRACE_TESTS_MUTANTS_MUTANT_H_
 #define XLATRACE_TESTS_MUTANTS_MUTANT_H_

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults made by rule: what a developer's slip leaves behind.
 
-A fault is a place of a file and what the place becomes. The switch of a fault nests with the
-switches of other faults: `front` and `behind` stand around the code, with @ for the fault's number.
-`texts` are the same change as replacements of text, (begin, end, new text), so that a recorded fault
-that a rule makes is recognised. The rules work on the formatted text (expressions.py); the caller
-leaves out what does not compile.
-"""
+A fault is a place of a file and its replacement. The switch of a fault nests with the switches of other
+faults: `front` and `behind` enclose the code, with @ for the fault's number. `texts` are the same change
+as replacements of text, (begin, end, new text), so that a recorded fault of a rule is recognised. The
+rules work on the formatted text (expressions.py); the caller leaves out code that does not compile."""
 
 import re
 from dataclasses import dataclass, field
@@ -58,7 +56,7 @@ class Fault:
 
 
 class Names:
-    """What the product declares: numbers that are constants, and the words of each enum."""
+    """Declarations of the product: numbers that are constants, and the words of each enum."""
 
     def __init__(self, texts=()):
         self.numbers, self.enums = set(), {}
@@ -68,7 +66,7 @@ class Names:
                 self.numbers.update(re.findall(r"(?:^|, )\s*(k\w+) =", match.group(1)))
             for match in re.finditer(r"\benum class (\w+)[^{;]*\{([^}]*)\}", text):
                 words = re.findall(r"\b(k\w+)", re.sub(r"//[^\n]*|=\s*[^,}]*", "", match.group(2)))
-                # Of two enums of one name nobody knows which one is meant.
+                # Two enums of one name are ambiguous.
                 known = self.enums.setdefault(match.group(1), words)
                 if known != words:
                     self.enums[match.group(1)] = []

@@ -6,10 +6,9 @@
       at:  if («a.rest > b.rest») return true;
       is:  a.rest >= b.rest
 
-`at` occurs once in the file, however it is broken into lines; what stands between « and » becomes
-`is` when the fault is on: statements where it ends with ; or }, else an expression. An empty `is`
-takes statements out. `equivalent: ...` says why no test can notice (it is run all the same).
-"""
+`at` occurs once in the file, with any line breaks. The code between « and » becomes `is` when the fault is
+on: statements if it ends with ; or }, else an expression. An empty `is` removes statements. `equivalent:
+...` gives the reason why no test can detect the fault (it is run all the same)."""
 
 import re
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ class Mutant:
     equivalent: str = ""
     place: str = ""  # Record file and line, for messages.
     number: int = 0
-    line: int = 0  # Of the source file, once placed.
+    line: int = 0  # Line of the source file, once placed.
     span: tuple = ()  # Once placed: begin, end, and what the switch puts in front and behind.
     identity: str = ""  # Of a fault by rule: sample.py.
 
@@ -95,8 +94,8 @@ def place(text, mutant):
 
 
 def switch(original, replacement, file=""):
-    """What stands in front of and behind `original` (with @ for the number), so that it is
-    `replacement` when the mutant is on."""
+    """The code before and after `original` (with @ for the number), so that it is `replacement` when the
+    mutant is on."""
     if file.endswith(".py"):
         return f"(({replacement}) if __import__('os').environ.get('XLATRACE_MUTANT') == '@' else (", "))"
     on = "::xlatrace_mutants::On(@)"

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults by rule (operators.py) as the mutants that scripts/mutate plants, and samples of them.
 
-A sample is drawn by component, then by place, then by what the place becomes: components count
-alike, whatever their size, and so do places, whatever the number of their faults. The same seed and
-the same code give the same sample. An identity is made of the code around the place, so it stays
-when other code moves.
-"""
+A sample is drawn by component, then by place, then by replacement. So components have equal shares for any
+size, and places for any number of faults. Equal seeds and equal code give equal samples. An identity is
+made of the code around the place, so it stays when other code moves."""
 
 import hashlib
 import random
@@ -40,7 +38,7 @@ def of_file(name, text, names=None):
         mutant.why = fault.rule
         around = text[text.rfind("\n", 0, fault.begin) + 1:text.find("\n", fault.end)]
         shape = "|".join((name, operators.squeezed(around), fault.front, fault.behind, code))
-        # Equal lines of one file are told apart by their order.
+        # Equal lines of one file are distinguished by their order.
         seen[shape] = again = seen.get(shape, 0) + 1
         mutant.identity = hashlib.sha256(f"{shape}|{again}".encode()).hexdigest()[:8]
         made.append(mutant)
@@ -72,7 +70,7 @@ def shares(found, count):
 
 
 def kept(drawn, found, count, usable):
-    """Of a draw the sample: the first of each component that are `usable`."""
+    """The sample of a draw: the first usable faults of each component."""
     wanted = shares(found, count)
     return [mutant for component, mutants in drawn.items()
             for mutant in [m for m in mutants if m.identity in usable][:wanted[component]]]

@@ -14,7 +14,7 @@ from tree import inserted  # noqa: E402
 
 
 def changes(code, rule=None):
-    """What each fault makes of `code`, one line, with single blanks."""
+    """Results of each fault in `code`, one line, with single blanks."""
     text = f"void F() {{\n  {code}\n}}\n"
     found = []
     for fault in operators.sweep(text):

@@ -52,8 +52,8 @@ def write(path, text):
 
 
 def fixtures_of(root, name, text):
-    """Tests read their files where they are, not in the copy: so that object files of tests are
-    those of the ordinary build (ccache), which nothing else here depends on."""
+    """Tests read their files in place, not in the copy. So object files of tests are those of the ordinary
+    build (ccache), which does not depend on this copy."""
     text = text.decode() if isinstance(text, bytes) else text
     here = (root / name).parent
     text = re.sub(r'(XLATRACE_\w+=")\$\{PROJECT_SOURCE_DIR\}', rf"\g<1>{root}", text)
@@ -88,7 +88,7 @@ class Tree:
     def __init__(self, root, folder, users, jobs=1, nice=15):
         self.root, self.folder, self.users, self.jobs, self.nice = root, folder, users, jobs, nice
         self.build = folder / "build" / "release"
-        # As they are now: whoever edits meanwhile does not disturb.
+        # The present content, so that later edits have no effect.
         self.files = {name: (root / name).read_bytes() for name in self.sources()
                       if (root / name).is_file()}
 
@@ -113,8 +113,8 @@ class Tree:
                 wanted[place] = f'#include "{HEADER}"\n#line 1 "{name}"\n{text}'
                 beside.setdefault(component, []).append(place)
             else:
-                # Headers, and the collector, whose functions are hidden and may be inlined. In a unit the
-                # file is included, and may ask for no warnings in this way.
+                # Headers, and the collector, whose functions are hidden and may be inlined. A unit includes
+                # the file, and switches warnings off in this way.
                 wanted[name] = f'#include "{HEADER}"\n#pragma GCC system_header\n#line 1 "{name}"\n{text}'
         wanted["planted/planted.cmake"] = planted_cmake(beside, self.users)
         wanted["CMakeLists.txt"] = self.text("CMakeLists.txt") + "include(planted/planted.cmake)\n"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges which rank xlatrace calls late, on jobs in which one rank is slower than the others, or none.
 
-Each job is simulated twice with the same random numbers: with the slow rank, and without anything slow. The difference
-of the two durations of a step is what the slow rank costs. A job counts as slow if this is at least 5 % of the step,
-and as clean if nothing is slow; jobs with a smaller cost are only counted.
+Each job is simulated twice with equal random numbers: with the slow rank, and without. The difference of
+the two step durations is the cost of the slow rank. A job counts as slow if this is at least 5 % of the
+step, and as clean if no rank is slow. Jobs with a smaller cost are only counted.
 
 `--seeds 0:100` prints a table: per format and kind of fault how many jobs got the right rank, another one, or none.
 """

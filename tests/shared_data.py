@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the recordings of real programs lie, for tests in Python; tests/shared_data.h is the same for C++.
 
-XLATRACE_SHARED_DATA names their folder; empty means none. Where it is not set they are looked for in
-shared/data beside the checkout. Whoever needs one that is not there skips with reason().
-"""
+XLATRACE_SHARED_DATA names their folder; empty means none. If it is not set, shared/data beside the
+checkout is used. A test without its recording skips with reason()."""
 
 import os
 import pathlib

@@ -6,19 +6,20 @@
 //                        [--foreign FILE[,MODULES]] NAME=FILE[,MODULES] ...
 //
 // Each FILE is a capture whose source names the instruction of its launches (profiler annotations,
-// NVTX ranges, graph nodes). That truth is taken away in grades (strip.h), a check makes sure that
-// it is gone, the rest is attributed, and the answer is compared with the truth. Figures are shares
-// of the device time whose truth is known. --simulate: the capture's ranges become launches first.
+// NVTX ranges, graph nodes). That truth is removed in grades (strip.h), and a check makes sure that
+// it is gone. The remainder is attributed, and the result is compared with the truth. Figures are
+// shares of the device time with a known truth. --simulate: the capture's ranges become launches
+// first.
 //
-// --damage: the grades without annotations again, with additional random losses (strip.h, Damage),
+// --damage repeats the grades without annotations, with additional random losses (strip.h, Damage),
 // once per seed from 1 on. --foreign: the modules of another capture are added to the capture's
 // own.
 //
 // A graph-level row is one record of many instructions. Three figures describe its accuracy. The
 // overlap of its estimated shares with the true times counts as right. `names` is the right time if
-// the shares of the right instructions had the right sizes: the smaller of the share of its true
-// instructions and of their time. `bound` is the right time of the cost model when the instructions
-// of each row, and their counts, are given.
+// the shares of the right instructions had the right sizes. It is the smaller of the share of its
+// true instructions and of their time. `bound` is the right time of the cost model when the
+// instructions of each row, and their counts, are given.
 //
 // `false exact` is time outside all labelled instructions that has an exact label, in a source that
 // labels everything XLA launches (NVTX ranges). It should be 0, too.

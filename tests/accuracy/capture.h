@@ -38,9 +38,9 @@ struct Capture {
   std::vector<uint32_t> truth_of;     // Per activity.
 };
 
-// Reads Nsight Systems' projected ranges (nvtx_gpu_proj_trace, as CSV): the times of thunks in
-// order of launch, with the number of GPU operations of each, and no kernels. One device per
-// launching thread; Activity bytes hold the number of operations. For SimulateLaunches.
+// Reads Nsight Systems' projected ranges (nvtx_gpu_proj_trace, as CSV). They have the times of
+// thunks in order of launch, with the number of GPU operations of each, and no kernels. One device
+// per launching thread; Activity bytes hold the number of operations. For SimulateLaunches.
 Status ReadProjectedRanges(const std::string& csv, model::EventSink* sink);
 
 // Imports `file` (a capture, or a CSV of projected ranges) and, when `modules` is not empty, the
@@ -48,9 +48,9 @@ Status ReadProjectedRanges(const std::string& csv, model::EventSink* sink);
 Result<Capture> ReadCapture(const std::string& name, const std::string& file,
                             const std::string& modules);
 
-// Replaces every activity that is a projected range by the launch that XLA would have made: a
-// kernel named by XLA's rule (equal fusions share the first one's), a library's kernel, a copy. For
-// captures with real order and times but no kernels (nsys-jax).
+// Replaces every activity that is a projected range by the launch that XLA would have made. It is a
+// kernel named by XLA's rule (equal fusions share the first one's), a library's kernel, or a copy.
+// For captures with real order and times but no kernels (nsys-jax).
 Status SimulateLaunches(Capture* capture);
 
 }  // namespace xlatrace::accuracy

@@ -16,7 +16,7 @@ How the second is made:
 - An op's time is the shortest of its occurrences in the second run; of the ops with one opcode and
   shape the median counts, because the same addition takes 10 or 20 us by where the caches hold its
   operands, which has nothing to do with the op.
-- Every thunk costs the same, whatever it does, for being started, which an op inside a fusion does
+- Every thunk has the same start-up cost, which an op inside a fusion does
   not. The shortest thunk of the run is this cost; it is taken off. Fusions whose ops take less than
   ten times of it in all are left out: there is nothing to be measured.
 - Views (slices, reshapes, broadcasts, transposes) and iotas that run alone write an array that a

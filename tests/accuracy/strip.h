@@ -18,17 +18,17 @@ namespace xlatrace::accuracy {
 
 enum class Grade : uint8_t {
   kAnnotated,         // Unchanged capture.
-  kNoInstruction,     // Module and program id are told, the instruction is not.
-  kNoProgramId,       // Module name and instruction are told, program ids are not.
+  kNoInstruction,     // Module and program id are known, the instruction is not.
+  kNoProgramId,       // Module name and instruction are known, program ids are not.
   kOtherDump,         // Modules of another process that ran the same program: other program ids.
-  kNoAnnotations,     // Launches and modules, and nothing that joins them.
+  kNoAnnotations,     // Launches and modules, without a link between them.
   kNoMetadata,        // The same, and thunk lists do not name instructions (jaxlib before 0.8.0).
-  kNoThunkLists,      // The same, and optimised HLO is all there is of the modules.
+  kNoThunkLists,      // The same, and only the optimised HLO of the modules.
   kNoLaunchCalls,     // No annotations, and no launch order: start times only.
   kDropped,           // No annotations, and one record of a hundred is gone.
   kModulesMissing,    // No annotations, and every third module is gone.
   kGraphRows,         // No annotations, and one row per launch of a CUDA graph.
-  kGraphRowsNoLists,  // The same, and optimised HLO is all there is of the modules.
+  kGraphRowsNoLists,  // The same, and only the optimised HLO of the modules.
   kStretches,         // No instruction, and of what XLA could have put into a graph one row.
   kAnnotationsOnly,   // What was said of launches, and no HLO at all.
   kHalfTheModules,    // What was said of launches, and the HLO of every second module.

@@ -143,8 +143,8 @@ TEST(OpRules, StackWriteIsAFindingOnlyInsideALoop) {
   EXPECT_EQ(little.Find("scan_stack"), nullptr) << little.Ids();
 }
 
-// If ops run in parallel, 40 us of writes are a share of the 540 us that all ops take together, and
-// not of the step.
+// Ops in parallel: 40 us of writes are a share of the 540 us of all ops together, and not of the
+// step.
 TEST(OpRules, ParallelCpuOpsHaveAShareOfDeviceTime) {
   for (const bool aside : {false, true}) {
     FindingCase with(Stack(true));
@@ -237,8 +237,8 @@ TEST(OpRules, ExpensiveSortIsAFindingAndWideKeysAreNamed) {
   EXPECT_EQ(little.Find("sort_slow"), nullptr) << little.Ids();
 }
 
-// Random bits by themselves, or drawn inside the fusion that uses them (it reads and writes 67 MB
-// each: 47 us at 0.85 of 3.35 TB/s).
+// Random bits in a separate op, or drawn inside the fusion that uses them. The fusion reads and
+// writes 67 MB each: 47 us at 0.85 of 3.35 TB/s.
 std::string Random(bool fused) {
   const std::string name = "jvp(net)/dropout/threefry2x32";
   if (!fused) {

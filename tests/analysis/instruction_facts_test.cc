@@ -134,8 +134,8 @@ ENTRY e {
   EXPECT_TRUE(facts.Of("u").library);
 }
 
-// 2 x 6 heads, 1024 queries and keys, head size 64: one product over the scores is
-// 2 x 2 x 6 x 1024 x 1024 x 64 = 1.61 GFLOP.
+// 2 x 6 heads, 1024 queries and keys, head size 64. One product over the scores has 1.61 GFLOP: 2 x
+// 2 x 6 x 1024 x 1024 x 64.
 TEST(InstructionFacts, FusedAttentionCountsItsProducts) {
   const auto text = [](const std::string& target, const std::string& mask) {
     return R"(HloModule m

@@ -132,8 +132,8 @@ ENTRY e {
   ROOT r = f32[512]{0} concatenate(e.1, d), dimensions={0}
 })");
   // b reuses the memory of a, which has no later reader, but not that of p, which belongs to the
-  // caller. c reads b backwards, so it cannot. d reuses c. e.1 is no loop fusion, and d is read
-  // later.
+  // caller. The op c reads b backwards, so it cannot. The op d reuses c. The op e.1 is no loop
+  // fusion, and d is read later.
   EXPECT_THAT(program.Spans(),
               UnorderedElementsAre("p p-r", "a a-c", "c c-r", "e.1 e.1-r", "r r-r"));
 }
@@ -242,8 +242,8 @@ ENTRY e {
   out = (f32[512]{0:S(5)}, f32[512]{0}, u32[]) copy-start(a)
   ROOT r = f32[512]{0:S(5)} copy-done(out)
 })");
-  // Device memory: the input (1) until a has read it, and a (2) until it is copied out. p and r do
-  // not count, and a counts only once although it is the second element of `out`.
+  // Device memory: the input (1) until a has read it, and a (2) until it is copied out. Neither p
+  // nor r count, and a counts only once although it is the second element of `out`.
   EXPECT_EQ(program.live().peak_bytes, (1 + 2) * 1024);
   std::vector<std::string> large;
   for (const LiveValue& value : program.live().values) {

@@ -227,7 +227,7 @@ TEST(Replay, CollectiveBeginsWhenItsLastDeviceArrives) {
   const Graph& graph = run.Build();
   ExpectRecorded(graph);
   EXPECT_EQ(graph.groups.size(), 4u);  // One group per step; steps count from 1.
-  // Of 90 us 50 are waiting: twice the bandwidth wins half of 40.
+  // 50 of 90 us are waiting: twice the bandwidth saves half of 40.
   Change change;
   change.collective_bandwidth = 2;
   EXPECT_EQ(run.What(change).predicted_ns, run.What(change).recorded_ns - 20 * kUs);

@@ -15,8 +15,8 @@ using testing::ElementsAre;
 
 constexpr int64_t kMs = 1'000'000;
 
-// A run of 2 s: 10 steps of 100 ms, each with 30 ms idle. 1 s lies between steps; 200 ms of it
-// compile a function again.
+// A run of 2 s: 10 steps of 100 ms, each with 30 ms idle. Another 1 s lies between steps; 200 ms of
+// it compile a function again.
 std::vector<model::TimeTreeRow> Tree() {
   const auto row = [](model::Id parent, TreeKind kind, int64_t ms, int64_t per_step_ms) {
     model::TimeTreeRow node{.parent_id = parent, .kind = kind};

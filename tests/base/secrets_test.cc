@@ -121,8 +121,8 @@ double WorkedSeconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Each text would take minutes if it were scanned again from every place. 4 MB read once take a few
-// hundredths of a second, some tenths under a sanitizer; the square is 10^13 bytes.
+// Each text would take minutes if it were scanned again from every place. One pass over 4 MB takes
+// a few hundredths of a second, some tenths under a sanitizer. The square is 10^13 bytes.
 TEST(SecretsTest, LongHostileTextsAreReadOnce) {
   const size_t size = static_cast<size_t>(Repetitions(1, 4)) << 20;
   for (const std::string part : {"token=\"\\\"", "sk-", "eyJaaaaaaaaaa.", "://", "--token ",

@@ -152,7 +152,7 @@ TEST(Changes, StructuralChangeIsSecondFromFivePercent) {
     return changes[1].id;
   };
   EXPECT_EQ(second(99), "new");       // Less than a twentieth.
-  EXPECT_EQ(second(-100), "layers");  // Whatever way it goes.
+  EXPECT_EQ(second(-100), "layers");  // In either direction.
 }
 
 TEST(Changes, RepetitionHasEqualTimePerCall) {

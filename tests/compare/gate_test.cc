@@ -336,8 +336,8 @@ TEST(Gate, OpThatSomeRunsDoNotListIsNotChecked) {
   EXPECT_EQ(result.outcome, Outcome::kPass);
 }
 
-// One of a hundred ops is this bad by chance: t = 9 / (2.55 sqrt(6/5)) = 3.2 of 4 degrees of
-// freedom, 1.6 % for one op.
+// One of a hundred ops is this bad by chance. For one op, t = 9 / (2.55 sqrt(6/5)) = 3.2 of 4
+// degrees of freedom has a chance of 1.6 %.
 TEST(Gate, OneNoisyOpOfAHundredIsNoRegression) {
   std::vector<RunRecord> base = Records(5, 1e8, 0, 1), now = Records(1, 1e8, 0, 9);
   const int64_t values[] = {9'700'000, 10'300'000, 10'000'000, 9'800'000, 10'200'000};

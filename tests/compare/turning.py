@@ -4,13 +4,12 @@
 
 usage: turning.py --xlatrace PROGRAM [--data SHARED_DATA] [--jobs 2]
 
-Every recording of SHARED_DATA is imported (what cannot be, is said and left out), then compared with
-itself and with every other one, and all dumps of jax-eras with those of the same program. For each
-pair the two answers must hold the same rows with the sides exchanged (ops, times, level), the same
-refusals, changes whose times are turned, and rows and groups that sum to each side's device time to
-the nanosecond. Of a recording against itself every difference is 0. Exit status 1 when a pair does
-not, 77 when there is no data.
-"""
+Every recording of SHARED_DATA is imported, and unreadable ones are reported and left out. Each is compared
+with itself and with every other one, and all dumps of jax-eras with those of the same program. For each
+pair, the two results must have the same rows with the sides exchanged (ops, times, level) and the same
+refusals. Times of changes must be negated. Rows and groups must sum to each side's device time to the
+nanosecond. A recording compared with itself has no difference. Exit status 1 if a pair does not, 77
+without data."""
 
 import argparse
 import collections

@@ -65,7 +65,7 @@ std::vector<ProgramOp> SomeProgram(Chance* chance, const std::string& prefix, in
 struct Disturbed {
   bool lost = false;       // Some records are lost.
   bool cut = false;        // The recording begins and ends inside an execution.
-  bool strangers = false;  // Kernels of nobody's in between.
+  bool strangers = false;  // Foreign kernels in between.
   bool told = false;       // The source names module and execution.
   bool others = false;     // Another program of the process runs in between.
   bool thunks = false;     // There is a list of thunks.

@@ -334,7 +334,7 @@ ENTRY e { p = f32[8] parameter(0)
   EXPECT_NE(LabelOf(tables, behind).confidence, Confidence::kExact);
 }
 
-// Thunk lists of old releases show a loop without its content: `first` is named once and runs
+// Old thunk lists show a loop without its content: `first` is named once and runs
 // again.
 TEST_F(ToldModule, ThunkListWithoutALoopBodyIsRejected) {
   run_.AddModule("jit_f", 7, [] {

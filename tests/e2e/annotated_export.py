@@ -135,8 +135,8 @@ class Module:
 
 
 def training(path, steps=8):
-    """Names with commas, '#', '=' and brackets; a loop; a command buffer that runs one by one first
-    and is a graph-level row later; helpers whose kernels have the same names."""
+    """Names with commas, '#', '=' and brackets, and a loop. The launches of a command buffer run one by one
+    first and are a graph-level row later. Helpers have kernels with the same names."""
     export = Export(path)
     step = Module("jit_step", 186)
     helper = Module("jit_convert", 12)

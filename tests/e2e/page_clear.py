@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts that the page shows once and in one way: idle time before its causes, one reference for slow devices,
-one name per thread, explained words, labels that cover nothing. Run by test_page_clear.py."""
+"""Facts that the page shows once and in one way. They are idle time before its causes, one reference for slow
+devices, one name per thread, explained words, and labels that cover nothing. Run by test_page_clear.py."""
 
 import collections
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Ranks page in a real browser: of a run of several devices, of many processes without a common clock,
-and of a merged job. scripts/long runs it with a thousand ranks (XLATRACE_PAGE_RANKS=1000)."""
+"""The Ranks page in a real browser. The runs have several devices, many processes without a common clock, or
+are a merged job. scripts/long runs it with a thousand ranks (XLATRACE_PAGE_RANKS=1000)."""
 
 import collections
 import contextlib

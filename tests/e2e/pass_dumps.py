@@ -9,7 +9,8 @@ SINGLE, WAS = "add.77777", "fusion.77777"
 
 
 def write(folder, module, fusion, number="0005", extra=""):
-    """Of the module text of bench/big_run.py: `fusion` was an add, which one pass fused, the next renamed.
+    """Pass dumps of the module text of bench/big_run.py: `fusion` was an add, which one pass fused, the next
+    renamed.
 
     `extra` is part of a file name, a pipeline."""
     text = module.read_text()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real TensorFlow, its CUDA build, on the fake GPU, recorded and compared with the truth.
 
-The truth is the driver stand-in's own log, with the op or thunk that was announced on the launching
-thread, as a separate tap recorded it. It comes from the recorded run itself, so activities are compared by
+The truth is the fake driver's own log. It has the op or thunk that was announced on the launching thread,
+as a separate tap recorded it. The log comes from the recorded run itself, so activities are compared by
 the number of their call.
 
 A test file takes `setUpModule` and `tearDownModule` from here: runs are shared by its tests, two at a

@@ -95,7 +95,7 @@ NOTHING_LOST = {
     + "print(p.exitcode); launch('after', 5); sync()",
 }
 
-# Ends that nobody in the process sees: at most a flush period is lost.
+# Ends that no code of the process can detect: at most a flush period is lost.
 SOME_LOST = {
     "abort": "launch k x 50; sync; print worked; abort",
     "segv": "launch k x 50; sync; print worked; segv",

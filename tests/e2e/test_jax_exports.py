@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`export` of real JAX runs with CUDA graphs, given to who reads them: XLA's compiler (pgle) and XProf.
 
-The programs run on the fake GPU (tests/fake_gpu), through JAX's real CUDA plugin; the plugin compiles them
+The programs run on the fake GPU (tests/fake_gpu), through JAX's real CUDA plugin. The plugin compiles them
 again for the same sm_90 with the exported profile.
 
 Environment: as test_jax_on_fake_gpu.py; XLATRACE_TEST_PYTHON_XPROF for the tests of XProf.

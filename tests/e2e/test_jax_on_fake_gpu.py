@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real JAX, its real CUDA plugin, on the fake GPU: what the collector records is what really ran.
 
-The truth is the driver stand-in's own log, with XLA's open range at each launch and node creation. Truth
-and recording come from two runs of one program.
+The truth is the fake driver's own log, with XLA's open range at each launch and node creation. Truth and
+recording come from two runs of one program.
 
 Environment: XLATRACE_TEST_PYTHON_JAX_CUDA, XLATRACE_FAKE_GPU (see tests/fake_gpu/jax/rig.py), and
 XLATRACE_PRELOAD, the preload library; without one of them the tests that need it are skipped.
@@ -133,7 +133,7 @@ class Case(unittest.TestCase):
 
 @tiers.long_tier
 class TheRig(Case):
-    """The stand-ins themselves, with no collector."""
+    """The fake libraries themselves, with no collector."""
 
     @classmethod
     def setUpClass(cls):
@@ -188,7 +188,7 @@ class TheRig(Case):
         self.assertEqual(collectives, {0, 1})
 
     def test_xlas_tracer_records_the_same(self):
-        """jax.profiler, no collector: the CUPTI stand-in before an independent witness."""
+        """jax.profiler, no collector: the fake CUPTI before an independent witness."""
         for program in PROGRAMS:
             with self.subTest(program=program):
                 run = self.finished(profiled_run(program, True, tap=True))

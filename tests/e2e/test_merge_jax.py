@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real JAX in two processes of two devices each (jax.distributed) on the fake GPU: recorded separately,
-merged, shown. The stand-in's NCCL exchanges no data, so no rank waits for another. The test checks
-identities of ranks, kept launches, and pairs of equal collectives.
+merged, shown. The fake NCCL exchanges no data, so no rank waits for another. The test checks identities of
+ranks, kept launches, and pairs of equal collectives.
 
 Environment: as of test_jax_on_fake_gpu.py.
 """

@@ -69,7 +69,7 @@ class Processor {
     this.input = Buffer.alloc(0);
     this.port = { postMessage: (bytes) => this.receive(Buffer.from(bytes)), onmessage: null };
     const self = { location: { href: 'https://trace.invalid/' } };
-    // What a worker of a browser has; `process` would tell the bundle that this is node.
+    // Globals of a browser worker; with `process` the bundle would detect node.
     const worker = {
       self,
       location: self.location,

@@ -104,9 +104,8 @@ def masked_cupti(folder, without=(), soname=None, source=None):
     """Copies the fake libcupti into `folder` without some of its functions. On request, the copy has the name
     of another major release (libcupti.so.12, not longer than the original). Returns the path.
 
-    A dynamic symbol is found by hash and then by name; changing the name's first letter in the
-    string table is enough to make dlsym miss it.
-    """
+    A dynamic symbol is found by hash and then by name. A changed first letter of the name in the string
+    table is enough to make dlsym miss it."""
     source = source or os.path.join(FOLDER, "libcupti.so.13")
     with open(source, "rb") as file:
         image = bytearray(file.read())

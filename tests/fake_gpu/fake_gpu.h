@@ -7,11 +7,11 @@
  *   cuGetExportTable((const void**)&gpu, &id);     // CUDA_ERROR_NOT_FOUND on a real driver
  *
  * All functions may be called from any thread. Plain C; strings live as long as the process unless
- * said otherwise. Times are nanoseconds of CLOCK_REALTIME.
+ * stated otherwise. Times are nanoseconds of CLOCK_REALTIME.
  *
- * A stand-in for a runtime library marks its calls, so that tools see one RUNTIME call and none of
- * the driver calls it makes, all activities of it carrying the runtime call's correlation id. (A
- * tool that has not asked for this runtime call is told of the driver calls in it instead.)
+ * A fake runtime library marks its calls. Tools then get one RUNTIME call and none of its driver
+ * calls, and all its activities have the runtime call's correlation id. (A tool that has not
+ * requested this runtime call gets the driver calls inside it instead.)
  *
  *   FakeGpuCall call = {FAKE_GPU_RUNTIME, CBID, "cudaLaunchKernel", &params, "kernel_name"};
  *   gpu->enter(&call);                              // nests: only the outermost call counts
@@ -48,7 +48,7 @@ typedef struct FakeGpuCall {
   const void* params; /* the NAME_params struct of NVIDIA's generated headers, or null */
   const char* symbol; /* kernel name for launches, else null */
   /* Filled by the driver: */
-  int counted; /* 0: nested in another call, or no tool is told */
+  int counted; /* 0: nested in another call, or not reported */
   int result;  /* CUresult or cudaError_t, valid at exit */
   uint32_t correlation;
   uint32_t context_id; /* 0: none current */
@@ -112,7 +112,7 @@ typedef struct FakeGpuEvent {
   uint64_t time; /* when the device reaches the event */
 } FakeGpuEvent;
 
-/* What happened to an object; `id` is the CUPTI_CBID_RESOURCE_* number. Valid during the call. */
+/* An event of an object; `id` is the CUPTI_CBID_RESOURCE_* number. Valid during the call. */
 typedef struct FakeGpuResource {
   int id;
   uint32_t correlation;
@@ -127,7 +127,7 @@ typedef struct FakeGpuResource {
   CUgraphExec exec;
 } FakeGpuResource;
 
-/* What a tool (the fake CUPTI) installs. Any function may be null. Called without driver locks. */
+/* Callbacks of a tool (the fake CUPTI). Any function may be null. Called without driver locks. */
 typedef struct FakeGpuTool {
   size_t size;
   void (*enter)(FakeGpuCall*);
@@ -153,14 +153,14 @@ typedef struct FakeGpuStreamInfo {
 } FakeGpuStreamInfo;
 
 typedef struct FakeGpuTable {
-  size_t size; /* of this struct; a newer one has more at its end */
+  size_t size; /* Size of this struct; a newer one has more at its end */
 
   /* Tools. */
   void (*set_tool)(const FakeGpuTool* tool); /* must stay valid for ever; null takes it away */
   void (*want_call)(int domain, uint32_t cbid, int wanted);
   int (*initialized)(void); /* cuInit has succeeded */
 
-  /* Runtime stand-ins. */
+  /* Fake runtimes. */
   void (*enter)(FakeGpuCall* call);
   void (*exit)(FakeGpuCall* call, int result);
   /* A kernel without a binary, for library code: works in every context, as CUkernel and, cast, as
@@ -175,7 +175,7 @@ typedef struct FakeGpuTable {
   uint64_t (*graph_node_id)(CUgraphNode);
   uint32_t (*device_of_context)(CUcontext);
   CUcontext (*current_context)(void);
-  uint32_t (*correlation)(void); /* of the call this thread is in, 0 outside */
+  uint32_t (*correlation)(void); /* Id of the current call of this thread, 0 outside */
 
   /* Each returns how many there are and fills at most `room`. */
   int (*device_count)(void);
@@ -190,7 +190,7 @@ typedef struct FakeGpuTable {
    * stderr): misuse seen, functions not supported, faults injected. */
   void (*note)(const char* text);
 
-  /* What the truth log calls a launch: the text `label` gives on the launching thread, "" for none,
+  /* Name of a launch in the truth log: the result of `label` on the launching thread ("": none),
    * valid until the thread's next call of it. A graph node keeps the label of its creation, and so
    * do its clones. Null: no labels. */
   void (*set_label_source)(const char* (*label)(void));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the fake driver's API surface from NVIDIA's own headers, so that every cu* function of
-cuda.h exists, with its signature, callback id and parameter struct, and none is typed by hand.
+"""Writes the fake driver's API surface from NVIDIA's own headers. So every cu* function of cuda.h exists,
+with its signature, callback id and parameter struct, and none is typed by hand.
 
 usage: generate_api.py COMPILER INCLUDE_DIR OUT_H OUT_CC
 

@@ -6,10 +6,9 @@ figures integers, before and after `compact`.
     check_spark.py --xlatrace build/release/bin/xlatrace --ranks build/release/tests/fleet/fleet_ranks \\
       [--python .venv/spark/bin/python] [--master 'local-cluster[2,1,700]'] [RECORDING]...
 
-The lake: ranks of jobs with a slow rank and without (some under other releases, some without rows of a
-view), their merged jobs, a made training run, and RECORDING (or XLATRACE_SHARED_DATA's captures). Wants
-a Java and a Python with pyspark and duckdb. Exit status: 0 equal, 1 not, 77 something is missing.
-"""
+The lake: ranks of jobs with a slow rank and without, their merged jobs, a made training run, and RECORDING
+(or XLATRACE_SHARED_DATA's captures). Some jobs are of other releases, some lack rows of a view. Needs a
+Java and a Python with pyspark and duckdb. Exit status: 0 equal, 1 not, 77 a requirement is missing."""
 
 import argparse
 import json

@@ -43,7 +43,7 @@ TEST(JobCollectives, ShortestDurationIsTheExchangeTime) {
   EXPECT_EQ(rows[0].ranks, 3);
   EXPECT_EQ(rows[0].paired, 3);
   EXPECT_EQ(rows[0].transfer_ns, 20);      // The least of 30, 20, 10.
-  EXPECT_EQ(rows[0].arrival_skew_ns, 60);  // Of 60, 80, 60.
+  EXPECT_EQ(rows[0].arrival_skew_ns, 60);  // Median of 60, 80, 60.
   EXPECT_EQ(rows[0].most_skew_ns, 80);
   EXPECT_EQ(rows[0].last_rank, 1u);
   EXPECT_EQ(rows[0].last_times, 2);

@@ -23,7 +23,7 @@ namespace xlatrace::fleet {
 struct Plant {
   Cause cause = Cause::kNone;
   GpuReason gpu = GpuReason::kNone;
-  size_t rank = 0;        // The rank of kSlowGpu, kSlowHost and kOneOff; for kLink a rank on its
+  size_t rank = 0;        // The rank of kSlowGpu, kSlowHost, kOneOff; for kLink one on its
                           // host.
   size_t step = 0;        // From there on; of kOneOff only there.
   double factor = 0;      // More of what it stretches; of hosts and one-offs part of the step.

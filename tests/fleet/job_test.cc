@@ -129,7 +129,7 @@ TEST_F(ReadJobTest, UnknownGroupsHaveNoCulprit) {
   EXPECT_THAT(Said(*job), testing::Contains("collectives_unpaired"));
 }
 
-// Of steps of 58 ms about 10 ms are in such a collective; during startup, a rank waits 30 s.
+// About 10 ms of a step of 58 ms are in such a collective; during startup, a rank waits 30 s.
 TEST_F(ReadJobTest, WaitingDuringStartupIsNotPartOfSteps) {
   const auto share = [&](int64_t start_wait_ns) {
     const auto job = ReadJob(
@@ -172,8 +172,8 @@ TEST_F(ReadJobTest, SlowLinkOfAHostIsNamedAsLink) {
   EXPECT_GOLDEN_TEXT(WithoutFigures(job->answer.evidence.front()));
 }
 
-// Own times on the path by rank number, and the largest difference between a step of the path and
-// its duration by the clocks of the ranks.
+// Own times on the path by rank number. The largest difference between a step of the path and its
+// duration by the clocks of the ranks.
 struct PathOfJob {
   std::map<int64_t, int64_t> own_ns;
   int64_t exchange_ns = 0, worst_ns = 0;

@@ -3,12 +3,13 @@
 // Jobs with one planted fault (job_maker.h), and the answer of the program: CASES SEED
 // RANKS...
 //
-// Per number of ranks CASES planted ones, the causes in turn, and CASES clean ones. A case is right
-// where the cause is, named where rank, host, kind of GPU trouble or step are right too. The cost
-// is what the same job, by the same random numbers, takes longer than without the plant; of
-// one-offs, which no median shows, and of slow links and programs, where others are slowed beside
-// it, none is compared. Prints a row of a Markdown table per number of ranks and cause; exit status
-// 1 where less than 95 % of the causes are right or more than 1 % of the clean jobs have a culprit.
+// For each number of ranks: CASES planted jobs, the causes in turn, and CASES clean ones. A result
+// is right if the cause is right, and named if rank, host, GPU reason or step are right too. The
+// cost is compared with the time of the job less that of the same job, with equal random numbers,
+// without the plant. It is not compared for one-offs, which no median shows. It is not compared for
+// slow links and programs either, because they also slow other ranks. Prints a row of a Markdown
+// table per number of ranks and cause. The exit status is 1 if fewer than 95 % of the causes are
+// right. It is also 1 if more than 1 % of the clean jobs have a culprit.
 
 #include <algorithm>
 #include <chrono>

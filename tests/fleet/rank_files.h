@@ -25,19 +25,19 @@ struct RankFiles {
   int64_t slow = -1;       // The matrix products of this rank take 1.5 times as long.
   bool clocks = true;      // Shifted by up to 5 s, drifting by up to 20 ppm.
   bool apart = false;      // Ranks of odd number run a program of their own: nothing in common.
-  int64_t group_size = 0;  // What the collectives say; 0: all ranks.
-  // More than 0: FSDP and DP. Ranks gather in groups of so many neighbours after the product, and
-  // at the end of the step reduce across: each with those at its place in the other groups.
+  int64_t group_size = 0;  // Group size of the collectives; 0: all ranks.
+  // More than 0: FSDP and DP. After the product, ranks gather in groups of this many neighbours.
+  // At the end of the step they reduce across: each with the ranks at its place in other groups.
   size_t shard = 0;
   bool across = false;  // Reversed: gather across hosts, reduce among neighbours.
-  // Stages of a pipeline: so many ranks in a row have a program of their own; they reduce among
-  // themselves, and the others stand in a permute until the last stage is through.
+  // Stages of a pipeline: consecutive ranks with one program, which reduce among themselves.
+  // Other stages wait in a permute until the last stage has ended.
   size_t stages = 1;
-  double long_stage = 1;      // The last stage's product takes so much longer.
+  double long_stage = 1;      // The last stage's product takes this many times as long.
   int64_t late = -1;          // This rank's recording begins seven steps later, and counts from 0.
-  int64_t start_wait_ns = 0;  // Rank 0 starts so much earlier, into step 0, which is not steady.
+  int64_t start_wait_ns = 0;  // Rank 0 starts this much earlier; step 0 is not steady.
   bool beside = false;     // From 10 us after its start on, a kernel runs beside each all-reduce.
-  bool copies = false;     // Instead a copy does.
+  bool copies = false;     // The parallel work is a copy.
   int64_t slow_host = -1;  // Exchanges in which this host takes part take five times as long.
 };
 

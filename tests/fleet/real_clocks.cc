@@ -2,8 +2,8 @@
 
 // Clocks of real ranks, moved by known amounts: CASES SEED RUN_DB...
 //
-// A rank is a device of a RUN_DB. In every trial each rank gets its own clock (shifted by up to 10
-// s, drifting by up to 20 ppm) and loses up to 40 % of its collectives. Ranks and ends come in
+// A rank is a device of a RUN_DB. In every trial each rank gets its own clock, shifted by up to 10
+// s and drifting by up to 20 ppm. It loses up to 40 % of its collectives. Ranks and ends come in
 // another order. The time between two ranks by FitClocks must be right within the sum of its stated
 // errors. This holds from the first to the last end that both ranks have in common with the first
 // clock.

@@ -52,7 +52,7 @@ print()
 @unittest.skipUnless(BALANCE, "XLATRACE_FLEET_BALANCE is not set")
 class StragglersTest(unittest.TestCase):
     def balance(self, trace: str) -> tuple[list[float], float]:
-        """What the program says, and the published slowdown."""
+        """The result of the program, and the published slowdown."""
         published = json.loads((DATA / f"result-{trace}.json").read_text(encoding="utf-8"))
         steps = published["step_t_nodelay"].values()
         step_ns = 1e9 * sum(steps) / len(steps)

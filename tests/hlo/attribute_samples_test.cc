@@ -41,9 +41,9 @@ TEST(AttributeSamples, SamplesAreReadOrRejectedAsTheTableStates) {
   EXPECT_GT(samples, 500u);
 }
 
-// XLA's text for the largest and smallest number of each type (RoundTripFpToString: the fewest
-// digits that read back), and numbers that no longer round to a finite one. All were tried on XLA's
-// own parser.
+// XLA's text for the largest and smallest number of each type, and numbers that no longer round to
+// a finite one. RoundTripFpToString prints the fewest digits that read back. All were tried on
+// XLA's own parser.
 TEST(ConstantSamples, LimitsOfEachTypeAreReadAndLargerValuesRejected) {
   struct Case {
     const char* type;

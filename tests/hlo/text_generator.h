@@ -32,7 +32,7 @@ enum class PlaceKind : uint8_t {
   kLiteral,
   kAttribute,         // "name=value"; `type` is its AttributeType.
   kCalledName,        // The name of a computation.
-  kInstructionStart,  // Of one that is not ROOT where another one is.
+  kInstructionStart,  // An instruction that is not ROOT, if another is.
   kInstructionEnd,
   kComputationStart,  // A computation that is not ENTRY, if another one is.
   kComputationEnd,    // '}'

@@ -76,7 +76,7 @@ std::string LittleEndian(uint64_t value, int bytes) {
 struct ZipEntry {
   std::string name;
   std::string stored;  // Bytes as stored in the archive.
-  uint64_t size = 0;   // What the archive says it becomes.
+  uint64_t size = 0;   // Inflated size in the archive.
   uint32_t crc = 0;
   bool deflated = false;
 };

@@ -4,9 +4,8 @@
 The scripts of this folder count a recording, or a workload that they write themselves, into Figures. They
 compare them with the rows of the importer as `importer_counts` prints them.
 
-The scripts of this folder count a recording, or a workload that they write themselves, into Figures,
-and compare them with what `importer_counts` prints of the importer's rows.
-"""
+The scripts of this folder count a recording, or a workload that they write themselves, into Figures. They
+compare them with the rows of the importer as `importer_counts` prints them."""
 
 import argparse
 import collections
@@ -21,7 +20,7 @@ sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import shared_data  # noqa: E402, in the folder of the components
 
 PROGRAM = None  # Path of importer_counts, or the path given to main().
-DATA = None  # Folder of recordings, where main() was asked for one.
+DATA = None  # Folder of recordings, if main() was given one.
 
 
 def union(spans):

@@ -17,7 +17,7 @@ namespace {
 struct Field {
   uint32_t key = 0;
   std::string payload;  // Payload of fields with a length.
-  uint64_t value = 0;   // Of varints.
+  uint64_t value = 0;   // Value of varints.
   bool operator==(const Field&) const = default;
 };
 

@@ -184,8 +184,8 @@ TEST_F(RebuildTest, CutLoopBodyIsCompletedAndItsConditionFound) {
   }
 }
 
-// A loop whose body branches. Of the called computations, the loop's text contains only the body's
-// first line, and the conditional's text none.
+// A loop whose body branches. The loop's text contains only the first line of its body's
+// computation, and the conditional's text none of its computations.
 RegisteredModule BranchesInALoop(bool second_branch_is_told) {
   RegisteredModule module;
   module.name = "jit_switch";

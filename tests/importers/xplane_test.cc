@@ -339,7 +339,7 @@ TEST(XplaneCpu, RunIsIdentifiedByProgramRunIdAndDevice) {
   host.Event("a", 4'000, 1'000, Op("a", -227111190, 4, 1));  // Another device.
   host.Event("a", 6'000, 1'000, Op("a", -227111190, 5, 0));  // Another program.
   host.Event("a", 8'000, 1'000, Op("a", 7, 4, 0));           // Another run.
-  host.Event("a", 9'000, 1'000, Op("a", -1, 4, -1));         // Not told: TensorFlow.
+  host.Event("a", 9'000, 1'000, Op("a", -1, 4, -1));         // Unknown run: TensorFlow.
   const MemorySink sink = ImportPlane(host);
   ASSERT_EQ(sink.activities.size(), 6u);
   std::vector<int64_t> keys;

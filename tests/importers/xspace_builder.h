@@ -41,7 +41,7 @@ class PlaneBuilder {
     line.add_int64(3, timestamp_ns);
     return *this;
   }
-  // Of the current line; times in picoseconds.
+  // Adds an event to the current line; times in picoseconds.
   PlaneBuilder& Event(const std::string& name, int64_t offset, int64_t duration,
                       const StatList& stats = {}) {
     std::string bytes;

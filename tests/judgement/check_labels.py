@@ -110,7 +110,7 @@ def imported_simulation(xlatrace, folder, seed, format):
 
 
 def matches(part, whole_ns, wanted):
-    """Why a part of the answer is not the wanted one; None: it is."""
+    """Reason why a part of the answer is not the expected one; None: it is."""
     pct = 100 * part["ns"] / max(whole_ns, 1)
     low, high = wanted.get("pct", [0, 100])
     if not low <= pct <= high:
@@ -132,7 +132,7 @@ def parts_of(answer):
 
 
 def missed(answer, wanted):
-    """Why no part on the path of one answer is the wanted one; None: one is."""
+    """Reason why no part on the path of one answer is the expected one; None: one is."""
     if answer is None:
         return "no sentence"
     if "step_ms" in wanted and not wanted["step_ms"][0] <= answer["whole_ns"] / 1e6 <= wanted["step_ms"][1]:

@@ -4,11 +4,12 @@
 
     tests/losses/loaded_demo.py [--runs N] [--loops N] [--short N]
 
-Kinds of runs: the demo beside --loops loops; `unroll`, the demo without jax.checkpoint and with its scan
-unrolled, whose step compiles for longer than all before it, beside one loop more; `parts`, that one with
-a window of a second, so that its recording has several parts and ends early; `between`, a program that
-goes on while nothing is recorded, until a larger one is compiled. What ran is known: the demo has 28,116
-activities in 30 steps; the next does 30 steps; the last says how often it ran. Per run:
+Kinds of runs. The first is the demo beside --loops loops. `unroll` is the demo without jax.checkpoint and
+with its scan unrolled, beside one more loop; its step compiles for longer than all earlier work. `parts`
+is that run with a window of a second, so that its recording has several parts and ends early. `between` is
+a program that continues without a recording until a larger one is compiled. The executed work is known:
+the demo has 28,116 activities in 30 steps, the next does 30 steps, and the last prints its number of runs.
+Per run:
 
   activities  in run.db
   steps       executions of jit_train_step in run.db, of `ran`

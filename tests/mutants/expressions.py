@@ -49,10 +49,10 @@ class Node:
     end: int
     parts: list = field(default_factory=list)
     signs: list = field(default_factory=list)  # Operators between the parts: (position, text).
-    truth: bool = False  # Where the value is only asked for being true.
+    truth: bool = False  # True if only the truth of the value is used.
     head: "Node | None" = None  # The condition of an if or a loop.
-    body: tuple = ()  # Of an if or a loop: (begin, end).
-    other: tuple = ()  # Of an if: what follows its else.
+    body: tuple = ()  # Body of an if or a loop: (begin, end).
+    other: tuple = ()  # Code after the else of an if.
     inner: list = field(default_factory=list)  # Nodes inside brackets of a call or name.
 
 

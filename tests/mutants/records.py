@@ -30,8 +30,8 @@ class Mutant:
     place: str = ""  # Record file and line, for messages.
     number: int = 0
     line: int = 0  # Line of the source file, once placed.
-    span: tuple = ()  # Once placed: begin, end, and what the switch puts in front and behind.
-    identity: str = ""  # Of a fault by rule: sample.py.
+    span: tuple = ()  # Once placed: begin, end, and the code of the switch before and after.
+    identity: str = ""  # For a fault by rule: sample.py.
 
     @property
     def component(self):

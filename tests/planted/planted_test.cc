@@ -65,8 +65,8 @@ const std::vector<Program>& Programs() {
       {"clean_norm", ""},
       {"clean_classifier", ""},
       {"clean_data_parallel", "", 2},
-      // Not problems: a pause of the recording, a compilation recorded pass by pass, a first step
-      // with the set-up of collectives, a slower host that is still ahead.
+      // Not problems: a pause of the recording; a compilation recorded pass by pass; a first step
+      // with the set-up of collectives. A slower host that is still ahead is none either.
       {"clean_mlp", "", 1, 1, {.pause_before = 6}},
       {"clean_mlp", "", 1, 1, {.passes = 200}},
       {"clean_data_parallel", "", 2, 1, {.first_step = 30}},

@@ -15,7 +15,7 @@ namespace xlatrace::planted {
 struct TableRow {
   std::string program;
   std::string cause;  // Expected rules; empty: clean.
-  int rank = 0;       // 1 or 2: named there; 0: not. Of a clean run: the number of findings.
+  int rank = 0;       // 1 or 2: named there; 0: not. Clean run: number of findings.
   std::string first;  // Title of the first finding.
 };
 

@@ -4,9 +4,10 @@
 
     check_planted_paths.py --xlatrace build/release/bin/xlatrace [--only NAME]... [--keep DIR]
 
-Scripts of workloads.py run on the fake GPU. The median steady step has the time of each instruction on the
-critical path, in microseconds, and the time that belongs neither to a kernel nor to a copy. Both are
-compared with the script's own times. All checks of check_critical_path.py also run on these recordings.
+Scripts of workloads.py run on the fake GPU. For the median steady step, the time of each instruction on
+the critical path is compared with the script's own times, in microseconds. The time that belongs neither
+to a kernel nor to a copy is compared, too. All checks of check_critical_path.py also run on these
+recordings.
 
 Exit status: 0 all are right, 1 not, 77 nothing could be run.
 """

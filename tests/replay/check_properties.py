@@ -89,7 +89,7 @@ class Properties:
         return None if predicted is None else int(predicted)
 
     def parts(self) -> list[Part]:
-        """What can be named, largest first: ops, or kernels where the program has none."""
+        """Names to select, largest first: ops, or kernels if the program has no ops."""
         names: collections.Counter[str] = collections.Counter()
         rows = self.run.rows(
             "SELECT o.handle, o.instruction AS name, max(l.ns) AS ns FROM op_time o"
@@ -112,7 +112,7 @@ class Properties:
 
     def check_alone(self, part: Part, step: int, base: Answer) -> int | None:
         """The step with the part at half."""
-        slack = 1 + step // 100_000  # Of rounding.
+        slack = 1 + step // 100_000  # Slack for rounding.
         handle, ns = part.handle, part.ns
         same = self.time_of(part.option, f"{handle}=1x")
         half = self.time_of(part.option, f"{handle}=0.5x")

@@ -5,10 +5,11 @@
     check_what_if.py --xlatrace build/release/bin/xlatrace [--kinds KIND,...] [--only NAME]... [--runs N]
         [--keep FOLDER | --from FOLDER]
 
-Of every pair the program before and the program after the change are recorded, one after the other, N times
-(3 where the host's own time is in the step; else once: the fake GPU's times are the scenario's). `what-if` is asked of the recording
-before; the factor of an op is what the op itself took in both recordings, so that the prediction of the
-step is judged. Steps are the steady ones of view `step`, their median. Columns:
+For each pair, the program before and the program after the change are recorded, one after the other, N
+times. N is 3 if the host's own time is in the step, else 1, because the fake GPU's times are the
+scenario's. `what-if` reads the recording before the change. The factor of an op is its own time in both
+recordings, so the test concerns the prediction of the step. Steps are the steady ones of view `step`,
+their median. Columns:
 
   before, after   step in milliseconds, median of the runs
   predicted       by what-if, low and high: its range
@@ -21,8 +22,8 @@ step is judged. Steps are the steady ones of view `step`, their median. Columns:
 
 A run without steady steps, as a busy machine gives, is left out of its pair; half of the runs must be left.
 
-Kinds: workload (scripts on the fake GPU, deterministic but for the host), jax_gpu (compiled by XLA, on
-the fake GPU), jax_cpu (one thread; wants an idle machine). --quick: what is short and does not depend on
+Kinds: workload (scripts on the fake GPU, deterministic except for the host), jax_gpu (compiled by XLA, on
+the fake GPU), jax_cpu (one thread; needs an idle machine). --quick: only short pairs that do not depend on
 the machine's load.
 
 Exit status: 0 at least 11 of 12 within 5 % and the range held the others, 1 not, 77 nothing could be run.
@@ -46,7 +47,7 @@ from recording import Broken, Recorder, Run, Skip, bare_environment, call  # noq
 WITHIN_PCT = 5.0
 NOISE_PCT = 3.0
 LEAST_RUNS = 3  # For a pair with the host in it; fewer runs do not show the noise.
-CLOCK_PCT = 1.0  # The after run's own scatter, where a range is asked whether it holds it.
+CLOCK_PCT = 1.0  # The later run's own scatter, for checks whether an interval contains it.
 
 
 @dataclasses.dataclass

@@ -223,8 +223,8 @@ TEST_F(PageTest, PageWithABaseRunHasTheComparison) {
   EXPECT_TRUE(index["tables"].contains("base_op_shares"));
 }
 
-// Sets the steady steps, four of them, to 1 ms + 3 `spread`, and three times 1 ms - `spread`: their
-// mean is 1 ms, and its variance (9 + 1 + 1 + 1) / 3 / 4 = 1 `spread` squared.
+// Sets one of four steady steps to 1 ms + 3 `spread`, and three to 1 ms - `spread`. Their mean is 1
+// ms, and its variance (9 + 1 + 1 + 1) / 3 / 4 = 1 `spread` squared.
 void SpreadSteps(RunView& view, int64_t spread) {
   int64_t deviation = 3 * spread;
   for (StepFigure& step : view.steps.all) {

@@ -27,7 +27,7 @@ struct SampleOp {
   std::string op_name;
   std::string source_file;
   int64_t source_line = 0;  // 0: no line.
-  int64_t ns = 0;           // Of one call.
+  int64_t ns = 0;           // One call.
   int64_t calls = 1;        // Per step.
   model::Confidence confidence = model::Confidence::kExact;
   // Part of it, in millionths, that belongs to `other_phase`, and `other_layer` where that is not
@@ -54,7 +54,7 @@ struct SampleGraph {
     int64_t ns = 0;  // The part of the graph's time.
   };
   std::vector<Part> parts;  // The first part is the largest.
-  int64_t on_device = -1;   // Of which device; below 0: of all.
+  int64_t on_device = -1;   // Device of the graph; below 0: all.
 
   int64_t Ns() const;
 };

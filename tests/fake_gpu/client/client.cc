@@ -4,8 +4,8 @@
 // CUDA_INJECTION64_PATH. Writes each record as a line of CLIENT_LOG.PID.tsv, with the columns of
 // the driver's truth log if there are any. It also writes every resource callback about graph nodes
 // and every launch's enter callback. The conformance log gets the thread on which buffers are
-// requested and returned, the size of the first record of each kind ("size"), and results of
-// functions ("returns").
+// requested and returned. It also gets the size of the first record of each kind ("size"), and
+// results of functions ("returns").
 //
 // CLIENT_KINDS: kinds to enable, "10,1,2,4" (default kernels, copies, sets, driver calls 307, 652,
 // 514); CLIENT_ORACLE: NVIDIA's own libcupti, whose iterator must walk every buffer as the fake's;

@@ -35,7 +35,7 @@ struct Line {
 class Scenario {
  public:
   // Never null. A file that cannot be read or parsed ends the process with a message (exit status
-  // 70): a test must not continue with half a scenario.
+  // 70). A test must not continue with half a scenario.
   static const Scenario& Get();
 
   // Counts a call of `function`; the fault that hits it, or null. Hangs and delays happen here.

@@ -251,7 +251,7 @@ CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params* params) {
   if (params->deviceIndex >= static_cast<size_t>(TheState().gpu->device_count())) {
     return CUPTI_ERROR_INVALID_DEVICE;
   }
-  params->pChipName = "GH100";  // of the H100 whose limits the device has
+  params->pChipName = "GH100";  // the H100 whose limits the device has
   return CUPTI_SUCCESS;
 }
 

@@ -29,10 +29,10 @@ struct Faults {
   uint32_t unknown_kind = 999;
   std::map<uint32_t, uint16_t> sizes;  // kind -> bytes written instead of the right number
   uint64_t late_ns = 0;                // records show this much after the device is done
-  uint64_t shuffle = 0;                // buffers are delivered in groups of so many, last first
+  uint64_t shuffle = 0;                // buffers are delivered in groups of this size, last first
   bool hold_until_exit = false;        // completed buffers come after the exit handlers
-  uint64_t fatal_after = 0;            // so many device records, then FATAL_ERROR
-  std::string other_subscriber;        // somebody else holds CUPTI
+  uint64_t fatal_after = 0;            // this many device records, then FATAL_ERROR
+  std::string other_subscriber;        // another tool uses CUPTI
   std::string polite_subscriber;       // the same, but it lets others be (second interface)
   bool reenter = false;                // calls of the tool come back as requests for buffers
   bool flush_needs_context = false;    // FlushAll never returns before there is a context

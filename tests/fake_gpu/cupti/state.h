@@ -63,7 +63,7 @@ struct Record {
 struct Buffer {
   uint8_t* data = nullptr;
   size_t size = 0, used = 0;
-  size_t room = 0, records = 0;  // room 0: as many as fit
+  size_t room = 0, records = 0;  // 0 for `room`: as many as fit
   size_t open = 0;               // slots whose record is not complete
 };
 
@@ -96,7 +96,7 @@ using CompleteV2 = void (*)(uint8_t*, size_t, size_t, BufferInfoV2*);
 struct State {
   const FakeGpuTable* gpu = nullptr;  // null: no driver, or not the fake one
   pid_t owner = 0;
-  int descriptor = -1;  // of the driver's; used by "cupti iterator needs descriptors"
+  int descriptor = -1;  // the driver's; used by "cupti iterator needs descriptors"
 
   // Subscriber.
   std::mutex subscribe_lock;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The frame around every exported driver function: rejects calls before cuInit and after fork,
+// The frame around every exported driver function. It rejects calls before cuInit and after fork,
 // injects faults, numbers calls (correlation ids) and reports them to the tool.
 #ifndef FAKE_GPU_DRIVER_CALL_H_
 #define FAKE_GPU_DRIVER_CALL_H_
@@ -35,7 +35,7 @@ struct ThreadState {
   uint32_t id = 0;                 // gettid
   int depth = 0;                   // API calls this thread is inside of
   bool in_tool = false;            // inside a tool's callback: its calls are not reported
-  bool in_untold_runtime = false;  // inside a runtime call that no tool asked for
+  bool in_untold_runtime = false;  // inside a runtime call that no tool requested
   bool per_thread_stream = false;  // of the innermost driver call
   uint32_t correlation = 0;
   const char* api = "";  // name of the outermost call

@@ -97,7 +97,7 @@ void RunConditionKernel(const NodeWork& work) {
 struct GraphRun {
   CUgraphExec exec;
   CUstream stream;
-  Nanos end = 0;  // of all work so far
+  Nanos end = 0;  // end of all work so far
   uint64_t effect = 0;
   uint32_t correlation;
 };

@@ -11,8 +11,8 @@
 namespace fakegpu {
 namespace {
 
-// Layouts: the ELF of cubins as `readelf` and `cuobjdump` show it; attribute numbers (EIATTR_*) of
-// .nv.info as `nvdisasm` names them.
+// Layouts: the ELF of cubins is that of `readelf` and `cuobjdump`. Attribute numbers (EIATTR_*) of
+// .nv.info have the names of `nvdisasm`.
 constexpr uint8_t kSized = 4;  // the attribute's two bytes are a length, the value follows
 constexpr uint8_t kMaxThreads = 0x05, kRequiredThreads = 0x10, kFrameSize = 0x11, kParameter = 0x17,
                   kRegisterCount = 0x2f;

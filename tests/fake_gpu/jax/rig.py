@@ -8,9 +8,9 @@ Environment:
   XLATRACE_TEST_PYTHON_JAX_CUDA   interpreter of an environment with requirements.txt
   XLATRACE_FAKE_GPU               folder of the built stand-ins (build/PRESET/fake_gpu)
 
-The fakes are linked into the environment at the places of NVIDIA's wheels, so that every path to a library
-(SONAME, full path, RPATH) finds the fake. libcuda and libnvidia-ml, which a driver installs into the
-system, come through LD_LIBRARY_PATH."""
+The fakes are linked into the environment at the places of NVIDIA's wheels. So every path to a library
+(SONAME, full path, RPATH) finds the fake. A driver installs libcuda and libnvidia-ml into the system; here
+they come through LD_LIBRARY_PATH."""
 
 import argparse
 import os
@@ -110,8 +110,8 @@ class Rig:
         """The environment of a program on the fake GPU, made from this process's own.
 
         graphs: command buffers, XLA's default. log: prefix of the truth log's files. tap: name XLA's
-        ranges in it. preload: the collector's preload library. A process has one NVTX injection library,
-        so with both the tap comes first and passes all calls on to the collector. cache: folder of JAX's
+        ranges in it. preload: the collector's preload library. A process has one NVTX injection library.
+        With both, the tap comes first and passes all calls on to the collector. cache: folder of JAX's
         compilation cache. A run that finds its program there takes two seconds instead of at least five
         (its program ids differ)."""
         result = {

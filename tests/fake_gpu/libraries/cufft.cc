@@ -15,7 +15,7 @@ enum Result { kSuccess = 0, kInvalidPlan = 1, kExecFailed = 6 };
 
 struct Plan {
   cudaStream_t stream = nullptr;
-  long long elements = 1;  // of one transform
+  long long elements = 1;  // one transform
   long long batch = 1;
   int type = 0;
 };

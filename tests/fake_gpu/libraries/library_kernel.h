@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way in which the fakes of cuBLAS, cuFFT and others put work on the device: kernels with the
-// names and shapes of those libraries' kernels, and no code. Launched through the runtime API, as
-// the libraries do.
+// The fakes of cuBLAS, cuFFT and others put work on the device through these functions. Their
+// kernels have the names and shapes of the libraries' kernels, and no code. They are launched
+// through the runtime API, as in the libraries.
 #ifndef XLATRACE_TESTS_FAKE_GPU_LIBRARIES_LIBRARY_KERNEL_H_
 #define XLATRACE_TESTS_FAKE_GPU_LIBRARIES_LIBRARY_KERNEL_H_
 

@@ -23,7 +23,7 @@ def classes(count):
     return (np.arange(STEPS * BATCH) % count).astype("int32")
 
 
-# Of known shape: other shapes are computed on the device, and this device computes nothing.
+# Only known shapes: other shapes are computed on the device, and this device computes nothing.
 def fit(model, x, y):
     batches = tf.data.Dataset.from_tensor_slices((x, y)).batch(BATCH, drop_remainder=True)
     model.fit(batches, epochs=1, verbose=0)

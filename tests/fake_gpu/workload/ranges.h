@@ -30,9 +30,9 @@ void NameThread(const std::string& name);
 void NameStream(CUstream stream, const std::string& name);
 void NameDevice(CUdevice device, const std::string& name);
 
-// Registers all strings of an executable at once, as XLA does when it creates one: three of the
-// module, then title, HLO line, source and called computation of each op. Every one has its own
-// handle. If called again for the same name and id, it makes a new executable.
+// Registers all strings of an executable at once, as XLA does when it creates one. These are three
+// of the module, then title, HLO line, source and called computation of each op. Every string has
+// its own handle. If called again for the same name and id, it makes a new executable.
 void RegisterExecutable(const std::string& name, int id, const std::vector<ThunkText>& ops);
 
 // Ranges with registered strings and payload. They use the handles of the executable, and of its op
@@ -42,9 +42,9 @@ void PushThunk(const ThunkText& text);
 void PopModule();
 void PopThunk();
 
-// A collective as NCCL announces it (src/include/nvtx.h since 2.18): domain NCCL, the function's
-// name as a registered string, and a payload whose schema has a number that NCCL has chosen.
-// PopRange ends it.
+// A collective as NCCL announces it (src/include/nvtx.h since 2.18). It has the domain NCCL, the
+// function's name as a registered string, and a payload. The payload's schema has a number that
+// NCCL has chosen. PopRange ends it.
 void PushNccl(const std::string& function, uint64_t bytes);
 
 }  // namespace fakegpu

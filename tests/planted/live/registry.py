@@ -38,7 +38,7 @@ class Program:
     name: str
     file: pathlib.Path
     ids: list  # Expected rules; empty: clean.
-    lines: set  # Of the file, marked "# planted".
+    lines: set  # Lines of the file, marked "# planted".
     settings: dict
     about: str
 

@@ -150,8 +150,8 @@ class LakeTest(export_support.ExportTest):
         return done
 
     def question(self, name: str) -> list[dict[str, Any]]:
-        rows = json.loads(self.fleet("query", self.lake, name, "--format", "json").stdout)
-        assert isinstance(rows, list)
+        answer = json.loads(self.fleet("query", self.lake, name, "--format", "json").stdout)
+        rows: list[dict[str, Any]] = answer["rows"]
         return rows
 
     def ranks(self, count: int, slow: int) -> list[pathlib.Path]:

@@ -137,8 +137,8 @@ class GlossaryTest(unittest.TestCase):
         page = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
         terms = re.findall(r"^\| ([^|]+?) \|", page, re.M)
         self.assertEqual(len([term for term in terms if term != "term"]), len(set(terms) - {"term"}))
-        text = (ROOT / "report" / "ui" / "src" / "glossary.txt").read_text(encoding="utf-8")
-        wanted = [term for line in text.splitlines() for term in line.partition(": ")[0].split(", ")]
+        text = (ROOT / "report" / "ui" / "src" / "glossary.ts").read_text(encoding="utf-8")
+        wanted = [term for entry in re.findall(r"\[\s*'([^']+)',", text) for term in entry.split(", ")]
         self.assertGreater(len(wanted), 10)
         self.assertEqual([term for term in wanted if term not in terms], [])
 

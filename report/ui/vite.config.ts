@@ -7,8 +7,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'fflate';
-import { defineConfig, transformWithEsbuild, type Plugin } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 
 const root = dirname(fileURLToPath(import.meta.url));
 
@@ -53,72 +52,12 @@ function pageScript(): Plugin {
   };
 }
 
-/**
- * Four bytes as five characters from ( on, without the backslash; see src/texts.ts. Zeros fill the
- * last four.
- */
-function base85(bytes: Uint8Array): string {
-  let out = '';
-  for (let i = 0; i < bytes.length; i += 4) {
-    let word = 0;
-    for (let k = 0; k < 4; ++k) word = word * 256 + (bytes[i + k] ?? 0);
-    let five = '';
-    for (let k = 0; k < 5; ++k) {
-      const digit = word % 85;
-      five = String.fromCharCode(digit + (digit < 52 ? 40 : 41)) + five;
-      word = Math.floor(word / 85);
-    }
-    out += five;
-  }
-  return out;
-}
-
-/**
- * `virtual:packed`: the texts of src/texts.ts, gzip in base85 (by a library, so that every node
- * gives the same bytes).
- */
-function packedTexts(): Plugin {
-  const id = '\0virtual:packed';
-  return {
-    name: 'xlatrace-packed-texts',
-    resolveId: (name) => (name === 'virtual:packed' ? id : null),
-    async load(name) {
-      if (name !== id) return null;
-      const read = (file: string): string => readFileSync(join(root, 'src', file), 'utf8');
-      const css = await transformWithEsbuild(read('style.css'), 'style.css', {
-        loader: 'css',
-        minify: true,
-        charset: 'utf8',
-      });
-      const bytes = new TextEncoder().encode(
-        [
-          css.code,
-          read('licences.txt'),
-          read('glossary.txt'),
-          read('keys.txt'),
-          read('filter.txt'),
-          read('dark.txt'),
-          read('sentences.txt'),
-        ]
-          .map((text) => text.trim())
-          .join('\0'),
-      );
-      const packed = gzipSync(bytes, { level: 9, mtime: 0 });
-      return `export const LENGTH = ${bytes.length};\nexport const BYTES = ${packed.length};\nexport const PACKED = "${base85(packed)}";`;
-    },
-  };
-}
-
 export default defineConfig({
   root,
-  plugins: [packedTexts(), pageScript()],
-  // The classic call is a tenth shorter in the bundle than the automatic one. Names with a $ so
-  // that no variable of a component hides them.
+  plugins: [pageScript()],
   esbuild: {
-    jsx: 'transform',
-    jsxFactory: '$h',
-    jsxFragment: '$F',
-    jsxInject: "import { h as $h, Fragment as $F } from 'preact'",
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
     legalComments: 'none',
     charset: 'utf8',
   },

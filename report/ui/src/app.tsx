@@ -7,15 +7,15 @@ import { Help } from './components/help';
 import { Inspector } from './components/inspector';
 import { Palette } from './components/palette';
 import { primaryTable } from './components/table';
-import { Ctx } from './ctx';
+import { ReportContext } from './ctx';
 import { loadLaunches } from './data/launches';
 import { deviceName, deviceNumber } from './data/hardware';
 import type { Report } from './data/report';
-import { Mono, Patterns, copyText, Dim, listen } from './components/bits';
+import { MonoText, Patterns, copyText, DimText, listen } from './components/bits';
 import { computeView, type View } from './data/view';
 import { completions, example, type Offer } from './data/filter_values';
 import { getTerm, removeTerm, setTerm, toggleValue } from './filter';
-import { duration, ms, msText, percent, plural, thousands } from './format';
+import { duration, formatMs, msText, percent, plural, thousands } from './format';
 import { ComparePage } from './pages/compare';
 import { GraphPage } from './pages/graph';
 import { IdlePage } from './pages/idle';
@@ -30,11 +30,19 @@ import { SourcePage } from './pages/source';
 import { TimelinePage } from './pages/timeline';
 import { VerdictPage } from './pages/verdict';
 import { type Hue, LETTER, PHASES, phaseWords, SOURCE_WORDS } from './phases';
-import { getState, go, hasPage, keyOf, move, type Page, PAGES, useAppState } from './state';
+import {
+  getState,
+  navigate,
+  hasPage,
+  keyOf,
+  updateAddress,
+  type Page,
+  PAGES,
+  useAppState,
+} from './state';
 import { useTheme } from './theme';
-import { say } from './texts';
 
-const BODY: Record<Page, () => VNode> = {
+const PAGE_BODIES: Record<Page, () => VNode> = {
   verdict: VerdictPage,
   model: ModelPage,
   ops: OpsPage,
@@ -59,7 +67,7 @@ class Guard extends Component<{ children: ComponentChildren; page: string }, { e
   override render(): ComponentChildren {
     if (this.state.error === undefined) return this.props.children;
     return (
-      <p class="note bad" tid="error" role="alert">
+      <p class="note bad" data-testid="error" role="alert">
         This page cannot be shown: {this.state.error}
       </p>
     );
@@ -90,7 +98,7 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
       {job?.ranks && (
         <>
           <span class="sep" />
-          <span tid="job-ranks">{job.ranks}</span>
+          <span data-testid="job-ranks">{job.ranks}</span>
         </>
       )}
       {run.device_text && (
@@ -114,8 +122,9 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
       {jobStep && (
         <>
           <span class="sep" />
-          <span tid="job-step">
-            step {msText(jobStep.ns)} <Dim>({plural(jobStep.steps, 'step')} of the job)</Dim>
+          <span data-testid="job-step">
+            step {msText(jobStep.ns)}{' '}
+            <DimText>({plural(jobStep.steps, 'step')} of the job)</DimText>
           </span>
         </>
       )}
@@ -126,13 +135,13 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
             {from === to
               ? `step ${from}`
               : `${count <= to - from ? `${count} steps, ` : 'steps '}${from}–${to}`}
-            {basis.steps_recorded > 1 && <Dim> of {basis.steps_recorded}</Dim>}
+            {basis.steps_recorded > 1 && <DimText> of {basis.steps_recorded}</DimText>}
           </span>
         </>
       )}
       <span class="sp">
         {(run.date || run.source) && (
-          <span class="dim opt" tid="run-date">
+          <span class="dim opt" data-testid="run-date">
             {[SOURCE_WORDS[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}
           </span>
         )}
@@ -169,10 +178,10 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
           {plural(notices, 'notice')}
         </a>
       )}
-      <button aria="Help and keys" tid="help" onClick={onHelp}>
+      <button aria-label="Help and keys" data-testid="help" onClick={onHelp}>
         ?
       </button>
-      <button aria={`Theme: ${theme}`} tid="theme" onClick={cycle}>
+      <button aria-label={`Theme: ${theme}`} data-testid="theme" onClick={cycle}>
         {theme}
       </button>
     </div>
@@ -204,7 +213,7 @@ function Tabs({ page, report }: { page: Page; report: Report }): VNode {
     if (by === 0) return;
     e.preventDefault();
     const next = pages[(at + by + pages.length) % pages.length]![0];
-    go({ page: next });
+    navigate({ page: next });
     setTimeout(() => document.getElementById(`t-${next}`)?.focus(), 0);
   };
   return (
@@ -212,19 +221,19 @@ function Tabs({ page, report }: { page: Page; report: Report }): VNode {
       class={`tablist ${more ? 'more' : ''}`}
       ref={box}
       role="tablist"
-      aria="Pages"
+      aria-label="Pages"
       onKeyDown={onKey}
     >
       {pages.map(([id, name]) => (
         <button
           role="tab"
           id={`t-${id}`}
-          tid={`tab-${id}`}
+          data-testid={`tab-${id}`}
           aria-controls={`p-${id}`}
           aria-selected={id === page}
           class={hasPage(report, id) ? '' : 'off'}
           tabIndex={id === page ? 0 : -1}
-          onClick={() => go({ page: id })}
+          onClick={() => navigate({ page: id })}
         >
           {keyOf(id) && <small>{keyOf(id)}</small>}
           {name}
@@ -252,12 +261,12 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
   const offers = useMemo(() => (open ? completions(report, text) : []), [report, text, open]);
   const commit = (value: string, final: boolean): void => {
     window.clearTimeout(timer.current);
-    const send = (how: typeof go): void => {
+    const send = (how: typeof navigate): void => {
       sent.current = value.trim();
       how({ f: sent.current });
     };
-    if (final) send(go);
-    else timer.current = window.setTimeout(() => send(move), 200);
+    if (final) send(navigate);
+    else timer.current = window.setTimeout(() => send(updateAddress), 200);
   };
   const take = (offer: Offer): void => {
     const next = text.replace(/(?:"[^"]*"?|[^\s"])*$/, '') + offer.text;
@@ -272,7 +281,7 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
     <div class="search" role="search">
       <input
         id="search"
-        tid="search"
+        data-testid="search"
         type="search"
         autocomplete="off"
         spellcheck={false}
@@ -282,7 +291,7 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
         aria-controls="offers"
         aria-autocomplete="list"
         aria-activedescendant={at >= 0 ? `offer-${at}` : undefined}
-        aria="Filter: words, or key:value"
+        aria-label="Filter: words, or key:value"
         placeholder={hint}
         onFocus={() => setOpen(true)}
         onBlur={() => setTimeout(() => setOpen(false), 150)}
@@ -320,10 +329,16 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
           entered.current = false;
         }}
       />
-      <kbd mute>/</kbd>
-      <kbd mute>Ctrl K</kbd>
+      <kbd aria-hidden>/</kbd>
+      <kbd aria-hidden>Ctrl K</kbd>
       {offers.length > 0 && (
-        <ul id="offers" class="offers" role="listbox" aria="Completions" tid="completions">
+        <ul
+          id="offers"
+          class="offers"
+          role="listbox"
+          aria-label="Completions"
+          data-testid="completions"
+        >
           {offers.map((o, i) => (
             <li
               id={`offer-${i}`}
@@ -335,8 +350,8 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
                 take(o);
               }}
             >
-              <Mono>{o.text}</Mono>
-              <Dim>{o.what}</Dim>
+              <MonoText>{o.text}</MonoText>
+              <DimText>{o.what}</DimText>
             </li>
           ))}
         </ul>
@@ -345,7 +360,7 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
   );
 }
 
-const MOST_OPTIONS = 400;
+const MAX_OPTIONS = 400;
 
 function Select({
   label,
@@ -373,12 +388,12 @@ function Select({
             {label} {value}
           </option>
         )}
-        {options.slice(0, MOST_OPTIONS).map(([v, text]) => (
+        {options.slice(0, MAX_OPTIONS).map(([v, text]) => (
           <option value={v}>{text}</option>
         ))}
-        {options.length > MOST_OPTIONS && (
+        {options.length > MAX_OPTIONS && (
           <option disabled>
-            {thousands(options.length - MOST_OPTIONS)} more: type {label}:…
+            {thousands(options.length - MAX_OPTIONS)} more: type {label}:…
           </option>
         )}
       </select>
@@ -423,12 +438,12 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
     <button
       class={`chip ${on ? 'on' : ''}`}
       aria-pressed={on}
-      tid={`phase-${id}`}
-      onClick={() => go({ f: next })}
+      data-testid={`phase-${id}`}
+      onClick={() => navigate({ f: next })}
       title={title}
-      aria={text}
+      aria-label={text}
     >
-      <span class={`ltr p-${hue}`} data-l={LETTER[hue]} mute />
+      <span class={`ltr p-${hue}`} data-l={LETTER[hue]} aria-hidden />
       <span class="cl">{text}</span>
     </button>
   );
@@ -444,12 +459,12 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
       ),
   );
   return (
-    <div class="filter" role="group" aria="Filter">
+    <div class="filter" role="group" aria-label="Filter">
       <button
         class={`chip ${phases.length === 0 && kinds.length === 0 ? 'on' : ''}`}
         aria-pressed={phases.length === 0 && kinds.length === 0}
-        tid="phase-all"
-        onClick={() => go({ f: setTerm(setTerm(f, 'phase', undefined), 'kind', undefined) })}
+        data-testid="phase-all"
+        onClick={() => navigate({ f: setTerm(setTerm(f, 'phase', undefined), 'kind', undefined) })}
       >
         all phases
       </button>
@@ -479,7 +494,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
           label="module"
           value={getTerm(f, 'module') ?? ''}
           options={lists.modules.map((m) => [m.handle, `${m.handle} ${m.name}`])}
-          onChange={(v) => go({ f: setTerm(f, 'module', v) })}
+          onChange={(v) => navigate({ f: setTerm(f, 'module', v) })}
         />
       )}
       {lists.groups.length > 1 && (
@@ -487,7 +502,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
           label="layer"
           value={getTerm(f, 'scope') ?? ''}
           options={lists.groups.map((g) => [g, g])}
-          onChange={(v) => go({ f: setTerm(f, 'scope', v) })}
+          onChange={(v) => navigate({ f: setTerm(f, 'scope', v) })}
         />
       )}
       {lists.steps.length > 1 && (
@@ -495,7 +510,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
           label="step"
           value={getTerm(f, 'step') ?? ''}
           options={lists.steps.map((s) => [String(s), `step ${s}`])}
-          onChange={(v) => go({ f: setTerm(f, 'step', v) })}
+          onChange={(v) => navigate({ f: setTerm(f, 'step', v) })}
         />
       )}
       {report.devices.length > 1 && (
@@ -506,24 +521,24 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
             String(deviceNumber(report, i)),
             deviceName(report, i),
           ])}
-          onChange={(v) => go({ f: setTerm(f, 'dev', v) })}
+          onChange={(v) => navigate({ f: setTerm(f, 'dev', v) })}
         />
       )}
       {rest.map((t) => (
         <button
           class="chip on x"
-          tid="filter-chip"
-          aria={`remove ${t.raw}`}
-          onClick={() => go({ f: removeTerm(f, t.raw) })}
+          data-testid="filter-chip"
+          aria-label={`remove ${t.raw}`}
+          onClick={() => navigate({ f: removeTerm(f, t.raw) })}
         >
-          <Mono>{t.raw}</Mono>
-          <i mute>×</i>
+          <MonoText>{t.raw}</MonoText>
+          <i aria-hidden>×</i>
         </button>
       ))}
       <span
         class="sum"
-        tid="filter-sum"
-        ns={Math.round(view.total)}
+        data-testid="filter-sum"
+        data-ns={Math.round(view.total)}
         role="status"
         title={
           report.meta.basis.steady && view.full > report.meta.basis.typical_ns * view.divisor
@@ -532,24 +547,24 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
         }
       >
         {view.waiting ? (
-          <Dim>reading launches…</Dim>
+          <DimText>reading launches…</DimText>
         ) : (
           <>
             <b>
               {view.total / view.divisor < 99.95e9
-                ? `${ms(view.total / view.divisor)} ${unit}`
+                ? `${formatMs(view.total / view.divisor)} ${unit}`
                 : `${duration(view.total / view.divisor)}${report.meta.basis.steady ? ' a step' : ''}`}
             </b>{' '}
-            <Dim>
+            <DimText>
               {view.filtered
                 ? `${percent(view.total, view.full)}% ${view.of}`
                 : 'of device time, no filter'}
-            </Dim>
+            </DimText>
           </>
         )}
       </span>
       {view.notes.length > 0 && (
-        <span class="warn-text notes" role="status" tid="filter-notes">
+        <span class="warn-text notes" role="status" data-testid="filter-notes">
           {view.notes.join('; ')}
         </span>
       )}
@@ -562,14 +577,15 @@ function Banner({ report }: { report: Report }): VNode | null {
   if (run.fake_gpu) {
     return (
       <p class="banner bad" role="note">
-        {say('fake_gpu')}
+        Recorded on the fake GPU of the tests, which computes nothing: its times are no GPU’s times.
       </p>
     );
   }
   if (run.partial) {
     return (
       <p class="banner warn" role="note">
-        {say('growing')}
+        The recording was still growing when this page was written: write the report again for the
+        rest.
       </p>
     );
   }
@@ -635,7 +651,7 @@ export function App({ report }: { report: Report }): VNode {
           // The innermost first: what is open, what the timeline singles out, the filter.
           const { sel, page, args } = getState(),
             part = page === 'timeline' && ['al', 'a'].find((key) => args[key]);
-          go(sel !== '' ? { sel: '' } : part ? { args: { [part]: undefined } } : { f: '' });
+          navigate(sel !== '' ? { sel: '' } : part ? { args: { [part]: undefined } } : { f: '' });
         }
         return;
       }
@@ -646,7 +662,7 @@ export function App({ report }: { report: Report }): VNode {
       const done = (): void => e.preventDefault();
       const page = pagesOf(report).find(([id]) => keyOf(id) === e.key);
       if (page) {
-        go({ page: page[0] });
+        navigate({ page: page[0] });
         return done();
       }
       switch (e.key) {
@@ -684,15 +700,15 @@ export function App({ report }: { report: Report }): VNode {
         // Of the selection, else of the row that j and k have reached.
         const line = now.sel === '' ? table?.line() : undefined;
         const row = line?.entity;
-        if (to === 'timeline' && line?.timeline) go({ page: to, ...line.timeline });
+        if (to === 'timeline' && line?.timeline) navigate({ page: to, ...line.timeline });
         else if (to !== now.page || row)
-          go({
+          navigate({
             page: to,
             ...(line?.f !== undefined && { f: line.f }),
             ...(row && { sel: report.selOf(row) }),
             args: to === 'timeline' && (row ?? report.resolve(now.sel)) ? { z: 'op' } : {},
           });
-        else if (to === 'timeline') go({ args: { z: 'op', t: undefined } });
+        else if (to === 'timeline') navigate({ args: { z: 'op', t: undefined } });
         return done();
       }
     };
@@ -725,10 +741,10 @@ export function App({ report }: { report: Report }): VNode {
     return () => observer.disconnect();
   }, []);
   const entity = report.resolve(state.sel);
-  const Body = BODY[state.page];
+  const Body = PAGE_BODIES[state.page];
   return (
-    <Ctx.Provider value={context}>
-      <div class={`app page-${state.page}`} tid="app" data-ready="1">
+    <ReportContext.Provider value={context}>
+      <div class={`app page-${state.page}`} data-testid="app" data-ready="1">
         <Patterns />
         <header class="top" ref={top}>
           <Facts report={report} onHelp={() => setHelp(true)} />
@@ -740,7 +756,7 @@ export function App({ report }: { report: Report }): VNode {
         </header>
         <Banner report={report} />
         {note !== '' && (
-          <p class="banner warn" role="status" tid="key-note">
+          <p class="banner warn" role="status" data-testid="key-note">
             {note}
           </p>
         )}
@@ -751,7 +767,7 @@ export function App({ report }: { report: Report }): VNode {
               id={`p-${state.page}`}
               role="tabpanel"
               aria-labelledby={`t-${state.page}`}
-              tid={`page-${state.page}`}
+              data-testid={`page-${state.page}`}
             >
               {state.page !== 'verdict' && (
                 <h1 class="vh">{PAGES.find(([id]) => id === state.page)?.[1]}</h1>
@@ -775,6 +791,6 @@ export function App({ report }: { report: Report }): VNode {
         {help && <Help onClose={() => setHelp(false)} />}
         {palette && <Palette onClose={() => setPalette(false)} />}
       </div>
-    </Ctx.Provider>
+    </ReportContext.Provider>
   );
 }

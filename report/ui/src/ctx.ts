@@ -13,5 +13,5 @@ export interface Context {
   state: State;
   printing: boolean;
 }
-export const Ctx = createContext<Context>(null as unknown as Context);
-export const useCtx = (): Context => useContext(Ctx);
+export const ReportContext = createContext<Context>(null as unknown as Context);
+export const useReport = (): Context => useContext(ReportContext);

@@ -206,7 +206,9 @@ export function parseQuery(text: string, isName?: (word: string) => boolean): Qu
       const bad = values.find((_, i) => phases[i] === undefined);
       if (bad !== undefined) {
         query.errors.push(
-          `“${bad}” is no phase; phases are forward, loss, recompute, backward, optimizer, other, unknown; kind:collective and kind:copy are kinds`,
+          `“${bad}” is no phase; phases are forward, loss, recompute, ` +
+            'backward, optimizer, other, unknown; kind:collective and kind:copy ' +
+            'are kinds',
         );
         continue;
       }

@@ -39,14 +39,14 @@ export function significant(value: number): string {
   return minus(withCommas((Math.sign(value) * Math.round(size / unit) * unit).toFixed(0)));
 }
 
-export const ms = (ns: number): string => significant(ns / 1e6);
-export const us = (ns: number): string => significant(ns / 1e3);
+export const formatMs = (ns: number): string => significant(ns / 1e6);
+export const formatUs = (ns: number): string => significant(ns / 1e3);
 
 /**
  * A figure in ms as every column has it, in words; from 100 s on as people say it: "9 min 20 s".
  */
 export const msText = (ns: number): string =>
-  Math.abs(ns) < 99.95e9 ? `${ms(ns)} ms` : duration(ns);
+  Math.abs(ns) < 99.95e9 ? `${formatMs(ns)} ms` : duration(ns);
 
 /** With the unit that suits it: "63.0 ms", "410 µs", "2 min 05 s". */
 export function duration(ns: number): string {

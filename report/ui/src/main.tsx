@@ -4,26 +4,21 @@
 
 import { render } from 'preact';
 import { App } from './app';
-import { nameAttributes } from './attributes';
 import { readReport } from './data/report';
 import { startState } from './state';
-import { darkCss } from './dark';
-import { LETTER } from './phases';
-import { texts, unpackTexts } from './texts';
+import { DARK_CSS } from './dark';
+import css from './style.css?inline';
 
 async function start(): Promise<void> {
   const root = document.getElementById('xlatrace-app');
   const still = document.getElementById('xlatrace-static');
   if (!root) return;
   try {
-    const [report] = await Promise.all([readReport(document), unpackTexts()]);
+    const report = await readReport(document);
     const style = document.createElement('style');
-    // One colour for a phase, one for what is written on it, wherever its class stands.
-    const hues = Object.keys(LETTER).map((h) => `.p-${h}{--c:var(--ph-${h});--on:var(--on-${h})}`);
-    style.textContent = texts.css + darkCss(texts.dark) + hues.join('');
+    style.textContent = css + DARK_CSS;
     document.head.append(style);
     document.getElementById('xlatrace-static-css')?.remove();
-    nameAttributes();
     startState();
     still?.setAttribute('hidden', '');
     render(<App report={report} />, root);
@@ -33,7 +28,9 @@ async function start(): Promise<void> {
     line.setAttribute('data-testid', 'error');
     line.setAttribute('role', 'alert');
     const why = error instanceof Error ? error.message : String(error);
-    line.textContent = `The interactive pages cannot be shown: ${why}. What follows is the summary that needs no script.`;
+    line.textContent =
+      `The interactive pages cannot be shown: ${why}. What follows is the ` +
+      'summary that needs no script.';
     (still ?? document.body).prepend(line);
   }
 }

@@ -19,7 +19,7 @@ export interface Occupancy {
   limiter: string;
 }
 
-const up = (v: number, unit: number): number => Math.ceil(v / unit) * unit;
+const roundUp = (v: number, unit: number): number => Math.ceil(v / unit) * unit;
 
 /** Limits that a device record may lack, by what its generation has. */
 function limitsOf(d: Device) {
@@ -48,12 +48,12 @@ export function occupancyOf(k: Shape, device: Device): Occupancy | undefined {
   const l = limitsOf(device);
   if (!(k.threads > 0) || k.threads > l.threadsPerBlock || !(k.registers > 0)) return undefined;
   const warps = Math.ceil(k.threads / l.warp);
-  const perWarp = up(k.registers * l.warp, l.unit);
+  const perWarp = roundUp(k.registers * l.warp, l.unit);
   const registers =
-    k.registers > l.perThread || perWarp * up(warps, l.parts) > l.regsPerBlock
+    k.registers > l.perThread || perWarp * roundUp(warps, l.parts) > l.regsPerBlock
       ? 0
       : Math.floor((Math.floor(Math.floor(l.regs / l.parts) / perWarp) * l.parts) / warps);
-  const used = up(k.smem + l.reserved, l.granularity);
+  const used = roundUp(k.smem + l.reserved, l.granularity);
   const limits = {
     warps: Math.floor(Math.floor(l.threads / l.warp) / warps),
     registers,

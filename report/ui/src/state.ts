@@ -158,7 +158,7 @@ export function applied(state: State, change: Change): State {
 }
 
 /** Navigates: a history entry. */
-export function go(change: Change): void {
+export function navigate(change: Change): void {
   const next = applied(current, change);
   const hash = formatHash(next);
   if (hash === formatHash(current)) return;
@@ -169,7 +169,7 @@ export function go(change: Change): void {
 
 let pending = 0;
 /** Moves within what is shown: no history entry; the address follows a moment later. */
-export function move(change: Change): void {
+export function updateAddress(change: Change): void {
   current = applied(current, change);
   window.clearTimeout(pending);
   pending = window.setTimeout(() => history.replaceState(null, '', formatHash(current)), 150);

@@ -4,22 +4,22 @@
 import { useState } from 'preact/hooks';
 
 export type Theme = 'auto' | 'light' | 'dark';
-const KEY = 'xlatrace-theme';
+const STORAGE_KEY = 'xlatrace-theme';
 
-const read = (): Theme => {
+const readTheme = (): Theme => {
   const v = document.documentElement.dataset['theme'];
   return v === 'light' || v === 'dark' ? v : 'auto';
 };
 
 export function useTheme(): [Theme, () => void] {
-  const [theme, set] = useState<Theme>(read);
+  const [theme, set] = useState<Theme>(readTheme);
   const cycle = (): void => {
     const next: Theme = theme === 'auto' ? 'light' : theme === 'light' ? 'dark' : 'auto';
     if (next === 'auto') delete document.documentElement.dataset['theme'];
     else document.documentElement.dataset['theme'] = next;
     try {
-      if (next === 'auto') localStorage.removeItem(KEY);
-      else localStorage.setItem(KEY, next);
+      if (next === 'auto') localStorage.removeItem(STORAGE_KEY);
+      else localStorage.setItem(STORAGE_KEY, next);
     } catch {
       // Private windows have no storage: the choice holds for this page.
     }

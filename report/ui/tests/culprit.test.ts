@@ -43,14 +43,18 @@ describe('what each needs by itself', () => {
 });
 
 describe('who comes last in most steps', () => {
-  it('is the rank that is it most often, however little it needs more, and in how many of the steps', () => {
-    expect(mostlyLast(job(4, 8, (r, c) => (r === 2 ? 3 : r === 1 && c > 4 ? 90 : 0)))).toEqual({
-      row: 2,
-      last: 5,
-      of: 8,
-    });
-    expect(mostlyLast(job(3, 2, (r) => r))).toEqual({ row: 2, last: 2, of: 2 });
-  });
+  it(
+    'is the rank that is it most often, however little it needs more, ' +
+      'and in how many of the steps',
+    () => {
+      expect(mostlyLast(job(4, 8, (r, c) => (r === 2 ? 3 : r === 1 && c > 4 ? 90 : 0)))).toEqual({
+        row: 2,
+        last: 5,
+        of: 8,
+      });
+      expect(mostlyLast(job(3, 2, (r) => r))).toEqual({ row: 2, last: 2, of: 2 });
+    },
+  );
   it('is nobody where one step, one rank or no collective is', () => {
     expect(mostlyLast(job(4, 1, (r) => r))).toBeUndefined();
     expect(mostlyLast(job(1, 8, (r) => r))).toBeUndefined();

@@ -46,7 +46,10 @@ export function Histogram({
         width={width}
         height={height}
         role="img"
-        aria={`${n} launches from ${significant(durations[0]! / unit.ns)} to ${significant(durations[n - 1]! / unit.ns)} ${unit.name}`}
+        aria-label={
+          `${n} launches from ${significant(durations[0]! / unit.ns)} to ` +
+          `${significant(durations[n - 1]! / unit.ns)} ${unit.name}`
+        }
       >
         <path class="ax" d={`M0 ${base + 0.5}H${width}`} fill="none" />
         {counts.map((c, i) => {

@@ -5,7 +5,7 @@ import type { VNode } from 'preact';
 import { useWidth } from '../components/bits';
 import { midCut } from '../data/names';
 import type { Node } from '../data/tree';
-import { ms, percent, signed } from '../format';
+import { formatMs, percent, signed } from '../format';
 import { PHASES } from '../phases';
 
 interface Box {
@@ -67,9 +67,9 @@ export function Icicle({
         viewBox={`0 0 ${width} ${Math.ceil(height) + 1}`}
         role="img"
         class="icicle"
-        aria={`${root.children
+        aria-label={`${root.children
           .slice(0, 5)
-          .map((c) => `${c.name} ${ms(c.ns / divisor)} ms`)
+          .map((c) => `${c.name} ${formatMs(c.ns / divisor)} ms`)
           .join(', ')}; the table beside it holds the same`}
       >
         {boxes.map((b) => {
@@ -89,7 +89,7 @@ export function Icicle({
             Math.abs(delta) > 0.05 * (n.ns / divisor) &&
             Math.abs(delta) >= 5e3;
           const way = totals ? 'i2' : delta > 0 ? 'worse' : 'better';
-          const plain = ms(n.ns / divisor);
+          const plain = formatMs(n.ns / divisor);
           // Names come first: the difference is told where both have room.
           const num =
             told && bw > (n.name.length + plain.length + 12) * 6.9
@@ -102,7 +102,10 @@ export function Icicle({
               class={`box ${selected === n.path && !n.leaf ? 'sel' : ''}`}
               onClick={() => onPick(n)}
             >
-              <title>{`${n.path.replace('\u0000', ' ')}${n.leaf ? ` ${n.name}` : ''}: ${ms(n.ns / divisor)} ms, ${percent(n.ns, root.ns)}% ${whole}${base ? `, base ${ms(base(n))} ms, ${signed(delta / 1e6)}` : ''}\n${parts.map((q) => `${q.p} ${ms(q.ns / divisor)}`).join(', ')}`}</title>
+              <title>
+                {`${n.path.replace('\u0000', ' ')}${n.leaf ? ` ${n.name}` : ''}: ` +
+                  `${formatMs(n.ns / divisor)} ms, ${percent(n.ns, root.ns)}% ${whole}${base ? `, base ${formatMs(base(n))} ms, ${signed(delta / 1e6)}` : ''}\n${parts.map((q) => `${q.p} ${formatMs(q.ns / divisor)}`).join(', ')}`}
+              </title>
               {parts.map((q) => {
                 const pw = (bw * q.ns) / n.ns;
                 const at = px;
@@ -128,7 +131,7 @@ export function Icicle({
                     {name}
                   </text>
                   <text class="i2" x={left + 5} y={b.y + 26}>
-                    {ms(n.ns / divisor)} ms
+                    {formatMs(n.ns / divisor)} ms
                     {told && <tspan class={way}> {signed(delta / 1e6)}</tspan>}
                   </text>
                 </>

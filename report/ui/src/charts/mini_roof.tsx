@@ -2,13 +2,13 @@
 // The roofline of one op, small: how far below its bound it runs.
 
 import type { VNode } from 'preact';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { useWidth } from '../components/bits';
 import { gpuOf, peakFor, pointOf } from '../data/hardware';
 import { byteRate, flopRate, peakPercent, significant } from '../format';
 
 export function MiniRoof({ op }: { op: number }): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const [ref, width] = useWidth<HTMLDivElement>(196);
   const device = gpuOf(report, '');
   const p = device && pointOf(report, device, op);
@@ -40,11 +40,14 @@ export function MiniRoof({ op }: { op: number }): VNode {
         width={width}
         height={h}
         role="img"
-        aria={`${significant(factor)} times below the ${p.bound} roof`}
+        aria-label={`${significant(factor)} times below the ${p.bound} roof`}
       >
         <path class="ax" fill="none" d={`M${left} 4V${bottom}H${width - 2}`} />
         <path
-          d={`M${X(start)} ${Y(start * device.bandwidth)}L${X(Math.min(ridge, 10 ** lx[1]))} ${Y(Math.min(ridge, 10 ** lx[1]) * device.bandwidth)}${peak > 0 ? `H${width - 4}` : ''}`}
+          d={
+            `M${X(start)} ${Y(start * device.bandwidth)}L${X(Math.min(ridge, 10 ** lx[1]))} ` +
+            `${Y(Math.min(ridge, 10 ** lx[1]) * device.bandwidth)}${peak > 0 ? `H${width - 4}` : ''}`
+          }
           fill="none"
           stroke="var(--ink)"
           stroke-width="1.4"

@@ -4,10 +4,10 @@
 
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Seg, useWidth, Bar, Cap, listen } from '../components/bits';
-import { useCtx } from '../ctx';
+import { Choice, useWidth, HeadingBar, HeadingEnd, listen } from '../components/bits';
+import { useReport } from '../ctx';
 import { duration, plural } from '../format';
-import { go } from '../state';
+import { navigate } from '../state';
 
 export interface RankCells {
   /** By row; what a rank is called. */
@@ -43,7 +43,7 @@ export function RankMap({
   tip?: (row: number, column: number) => string;
   children: ComponentChildren;
 }): VNode {
-  const { state } = useCtx();
+  const { state } = useReport();
   const [box, width] = useWidth<HTMLDivElement>(900);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [tip, setTip] = useState<{ x: number; y: number; text: string } | null>(null);
@@ -117,32 +117,35 @@ export function RankMap({
   };
   if (known.length === 0)
     return (
-      <p class="note" tid="rankmap-none">
+      <p class="note" data-testid="rankmap-none">
         No time of any step is known of these ranks: no map of rank by step.
       </p>
     );
   return (
     <section>
-      <Bar>
+      <HeadingBar>
         <h3>Rank by step</h3>
-        <Seg
+        <Choice
           label="Measure"
           testid="rank-measure"
           value={measure}
           options={known}
-          onChange={(m) => go({ args: { m: m === known[0]![0] ? undefined : m } })}
+          onChange={(m) => navigate({ args: { m: m === known[0]![0] ? undefined : m } })}
         />
-        <Cap>
+        <HeadingEnd>
           from {duration(least)} to {duration(most)}; orange: longer than most cells, blue: shorter
           · {children}
-        </Cap>
-      </Bar>
-      <div ref={box} class="rankmap" tid="rankmap">
+        </HeadingEnd>
+      </HeadingBar>
+      <div ref={box} class="rankmap" data-testid="rankmap">
         <canvas
           ref={canvas}
           style={{ width: `${width}px`, height: `${nRanks * h + 22}px` }}
           role="img"
-          aria={`${word} of ${plural(nRanks, 'rank')} in ${plural(nSteps, 'step')}: ${duration(least)} to ${duration(most)}; the table has the means`}
+          aria-label={
+            `${word} of ${plural(nRanks, 'rank')} in ${plural(nSteps, 'step')}: ` +
+            `${duration(least)} to ${duration(most)}; the table has the means`
+          }
           onMouseMove={(e) => {
             const hit = at(e);
             const r = canvas.current!.getBoundingClientRect();
@@ -151,7 +154,9 @@ export function RankMap({
                 ? {
                     x: e.clientX - r.left,
                     y: e.clientY - r.top,
-                    text: `${cells.names[hit[0]]}, step ${cells.steps[hit[1]]}: ${duration(v[hit[0] * nSteps + hit[1]]!)}${more?.(...hit) ?? ''}`,
+                    text:
+                      `${cells.names[hit[0]]}, step ${cells.steps[hit[1]]}: ` +
+                      `${duration(v[hit[0] * nSteps + hit[1]]!)}${more?.(...hit) ?? ''}`,
                   }
                 : null,
             );

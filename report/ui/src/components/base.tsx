@@ -2,9 +2,9 @@
 // What --base adds: the same figures of the run that this one is compared with.
 
 import type { VNode } from 'preact';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { perReport, type Report } from '../data/report';
-import { baseName, count, ms, percent, signed } from '../format';
+import { baseName, count, formatMs, percent, signed } from '../format';
 import { Link } from './bits';
 
 export interface BaseOps {
@@ -204,7 +204,7 @@ export const comparable = (report: Report): boolean =>
  * any.
  */
 export function TotalsNote({ delta }: { delta: boolean }): VNode | null {
-  const { report } = useCtx();
+  const { report } = useReport();
   const b = report.meta.base;
   if (!b || (b.basis.steady && report.meta.basis.steady) || (comparable(report) && !delta))
     return null;
@@ -220,7 +220,7 @@ export function TotalsNote({ delta }: { delta: boolean }): VNode | null {
 export function Delta({ now, then }: { now: number; then: number }): VNode {
   const d = now - then;
   return (
-    <span class={d === 0 ? 'dim' : ''} title={`base ${ms(then)}`}>
+    <span class={d === 0 ? 'dim' : ''} title={`base ${formatMs(then)}`}>
       {signed(d / 1e6)}
     </span>
   );
@@ -231,13 +231,13 @@ export const sameCount = (a: number, b: number): boolean =>
   Math.abs(a - b) < 0.005 * Math.max(a, b);
 
 export function BaseVerdict(): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const base = report.meta.base!;
   const refused = base.compare && base.compare.refusals.length > 0 ? base.compare : null;
   // A pair that the comparison refuses has no noise to be beyond and no match to count on.
   if (refused) {
     return (
-      <p class="note delta" tid="base-verdict">
+      <p class="note delta" data-testid="base-verdict">
         <b>{refused.verdict}</b> {refused.noise} The base is {nameOfBase(report)}.{' '}
         <Link to={{ page: 'compare' }} testid="to-compare">
           both sides
@@ -249,13 +249,14 @@ export function BaseVerdict(): VNode {
     then = base.basis;
   const matchedText =
     base.matched_ns > 0
-      ? `${percent(base.matched_ns, base.basis.device_ns)}% of device time is matched with ${nameOfBase(report)}.`
+      ? `${percent(base.matched_ns, base.basis.device_ns)}% of device time ` +
+        `is matched with ${nameOfBase(report)}.`
       : `The base is ${nameOfBase(report)}.`;
   // Where less device time is not faster, the first word is what it is; why stands on Compare.
   const outcome = base.compare?.outcome;
   if (outcome) {
     return (
-      <p class="note delta" tid="base-verdict">
+      <p class="note delta" data-testid="base-verdict">
         <b>{outcome}.</b> Neither run has a steady step; per second it did{' '}
         {outcome[0] === 'S' ? 'less' : 'more'} of the same work. {matchedText}{' '}
         <Link to={{ page: 'compare' }} testid="to-compare">
@@ -277,19 +278,21 @@ export function BaseVerdict(): VNode {
     noise === null
       ? 'too few steps to tell noise from change'
       : Math.abs(delta) <= noise
-        ? `within the scatter of these steps (±${ms(noise)} ms)`
-        : `beyond the scatter of these steps (±${ms(noise)} ms)`;
+        ? `within the scatter of these steps (±${formatMs(noise)} ms)`
+        : `beyond the scatter of these steps (±${formatMs(noise)} ms)`;
   return (
-    <p class="note delta" tid="base-verdict">
+    <p class="note delta" data-testid="base-verdict">
       <b>
-        {steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms (
-        {delta > 0 ? '+' : ''}
+        {steady ? 'Step' : 'Device time'} {formatMs(a)} → {formatMs(b)} ms, {signed(delta / 1e6)} ms
+        ({delta > 0 ? '+' : ''}
         {percent(delta, a)}%){fewer}
       </b>
       , {sure}. {base.notes.join(' ')} {matchedText}{' '}
       {steady
         ? ''
-        : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings. `}
+        : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} ` +
+          `has ${now.steady || then.steady ? 'no' : 'a'} steady step: these ` +
+          'are totals of whole recordings. '}
       <Link
         to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }}
         testid="to-compare"
@@ -310,7 +313,7 @@ const nameOfBase = (report: Report): string => {
  * What an op was in the base run and why it changed; from every op the Compare page is one click.
  */
 export function BaseFact({ op }: { op: number }): VNode | null {
-  const { report } = useCtx();
+  const { report } = useReport();
   const c = compared(report);
   if (!c && !comparable(report)) return null;
   const ns = report.ops.ns[op]!;
@@ -333,13 +336,13 @@ export function BaseFact({ op }: { op: number }): VNode | null {
     )
   ) : (
     <>
-      {ms(then)} ms, Δ <Delta now={ns / report.divisor} then={then} />
+      {formatMs(then)} ms, Δ <Delta now={ns / report.divisor} then={then} />
     </>
   );
   return (
     <>
       <dt>base</dt>
-      <dd tid="op-base">
+      <dd data-testid="op-base">
         {figures}
         {figures && why ? ' · ' : ''}
         {why}

@@ -3,13 +3,13 @@
 
 import { type ComponentChildren, h, type JSX, type RefObject, type VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { midCut, tailLength } from '../data/names';
 import { type Entity, perReport, type Report, type Sentence } from '../data/report';
 import {
   baseName,
   duration,
-  ms,
+  formatMs,
   plural,
   opKind,
   percent,
@@ -19,7 +19,7 @@ import {
   sumBy,
 } from '../format';
 import { dict, LETTER, type Hue, phaseWords } from '../phases';
-import { type Change, go, linkTo } from '../state';
+import { type Change, navigate, linkTo } from '../state';
 
 /** A link within the page: a click navigates, the address can be copied or opened elsewhere. */
 export function Link(props: {
@@ -35,13 +35,13 @@ export function Link(props: {
       class={props.class}
       href={linkTo(props.to)}
       title={props.title}
-      tid={props.testid}
-      aria={props.label}
+      data-testid={props.testid}
+      aria-label={props.label}
       onClick={(e) => {
         if (e.metaKey || e.ctrlKey || e.shiftKey || e.button !== 0) return;
         e.preventDefault();
         e.stopPropagation();
-        go(props.to);
+        navigate(props.to);
       }}
     >
       {props.children}
@@ -54,7 +54,7 @@ export const Letter = ({ hue, word }: { hue: Hue; word?: string }): VNode => (
   <span
     class={`ltr p-${hue}`}
     role="img"
-    aria={phaseWords(word ?? hue)}
+    aria-label={phaseWords(word ?? hue)}
     title={phaseWords(word ?? hue)}
   >
     {LETTER[hue]}
@@ -63,7 +63,7 @@ export const Letter = ({ hue, word }: { hue: Hue; word?: string }): VNode => (
 
 export const Phase = ({ hue, children }: { hue: Hue; children: ComponentChildren }): VNode => (
   <span class="ph">
-    <span class={`ltr p-${hue}`} mute>
+    <span class={`ltr p-${hue}`} aria-hidden>
       {LETTER[hue]}
     </span>
     {children}
@@ -75,57 +75,57 @@ const styled =
   (tag: string, cls: string) =>
   (props: JSX.HTMLAttributes<HTMLElement>): VNode =>
     h(tag, { class: cls, ...props }) as VNode;
-export const Sm = styled('p', 'sm ink2'),
-  Small = styled('p', 'sm'),
-  Faint = styled('p', 'sm dim'),
-  Mono = styled('span', 'mono'),
-  Row = styled('span', 'nmrow'),
+export const SecondaryText = styled('p', 'sm ink2'),
+  SmallText = styled('p', 'sm'),
+  FaintText = styled('p', 'sm dim'),
+  MonoText = styled('span', 'mono'),
+  NameRow = styled('span', 'nmrow'),
   Tag = styled('span', 'tag');
-export const Kv = styled('dl', 'kv'),
-  NumHead = styled('th', 'num'),
-  Lk = styled('button', 'lk');
-export const Dim = ({ children }: { children?: ComponentChildren }): VNode => (
+export const DefinitionList = styled('dl', 'kv'),
+  NumberHead = styled('th', 'num'),
+  TextButton = styled('button', 'lk');
+export const DimText = ({ children }: { children?: ComponentChildren }): VNode => (
   <span class="dim">{children}</span>
 );
 /** What stands at the end of a heading's line. */
-export const Cap = ({ children }: { children?: ComponentChildren }): VNode => (
+export const HeadingEnd = ({ children }: { children?: ComponentChildren }): VNode => (
   <span class="cap">{children}</span>
 );
 /** On pages that no filter narrows, where one is set. */
 export const Unfiltered = (): VNode => (
-  <>{useCtx().view.filtered && 'of the whole run, whatever the filter · '}</>
+  <>{useReport().view.filtered && 'of the whole run, whatever the filter · '}</>
 );
 /** A table's cell of a figure. */
-export const Num = ({ children }: { children?: ComponentChildren }): VNode => (
+export const NumberCell = ({ children }: { children?: ComponentChildren }): VNode => (
   <td class="num">{children}</td>
 );
 /** A term of a list, and what it is here. */
-export const Def = ({
-  t,
+export const Definition = ({
+  term,
   mono,
   children,
 }: {
-  t: ComponentChildren;
+  term: ComponentChildren;
   mono?: boolean;
   children?: ComponentChildren;
 }): VNode => (
   <>
-    <dt>{t}</dt>
+    <dt>{term}</dt>
     <dd class={mono ? 'mono' : ''}>{children}</dd>
   </>
 );
 /** A heading and what belongs beside it. */
-export const Bar = ({ children }: { children?: ComponentChildren }): VNode => (
+export const HeadingBar = ({ children }: { children?: ComponentChildren }): VNode => (
   <div class="bar-h">{children}</div>
 );
 /** What went wrong while something was read. */
 export const Problem = ({ text }: { text: string }): VNode => (
-  <p class="note bad" tid="error">
+  <p class="note bad" data-testid="error">
     {text}
   </p>
 );
 /** Widths of a table's columns in pixels; 0 takes what is left. */
-export const Cols = ({ of }: { of: number[] }): VNode => (
+export const ColumnWidths = ({ of }: { of: number[] }): VNode => (
   <colgroup>
     {of.map((w) => (
       <col style={w > 0 ? { width: `${w}px` } : {}} />
@@ -143,7 +143,7 @@ export function Handle({
   op?: number;
   kernel?: number;
 }): VNode | null {
-  const { report } = useCtx();
+  const { report } = useReport();
   const sel = report.selOf(entity);
   const text = sel.split('~')[0]!;
   if (!/^[okmf]\d+$/.test(text)) return null;
@@ -155,7 +155,7 @@ export function Handle({
 }
 
 /** Long names keep both ends: the number at the end tells instructions apart. */
-export function Mid({
+export function MiddleCut({
   text,
   tail: most = 8,
   title,
@@ -187,7 +187,7 @@ export function copiesText(report: Report, op: number): string {
   const copies = report.copiesOf(op);
   const sum = sumBy(copies, (r) => report.ops.ns[r]!);
   return copies.length > 1 && sum > 0
-    ? `, ${report.timesOf(copies)}: ${ms(sum / report.divisor)} ms`
+    ? `, ${report.timesOf(copies)}: ${formatMs(sum / report.divisor)} ms`
     : '';
 }
 
@@ -201,17 +201,18 @@ const LEFT_OUT = dict({
 });
 /** "gaps: 41 rows, 120 µs in the whole run": what the file does not hold. */
 export const leftOutText = (l: Report['meta']['left_out'][number]): string =>
-  `${LEFT_OUT[l.what] ?? l.what.replace(/_/g, ' ')}: ${plural(l.rows, 'row')}${l.ns ? `, ${duration(l.ns)} in the whole run` : ''}`;
+  `${LEFT_OUT[l.what] ?? l.what.replace(/_/g, ' ')}: ` +
+  `${plural(l.rows, 'row')}${l.ns ? `, ${duration(l.ns)} in the whole run` : ''}`;
 
 /** Where a page shows tables of which the file holds a part: what is left out. */
 export function LeftOut({ what }: { what: string[] }): VNode | null {
-  const { report } = useCtx();
+  const { report } = useReport();
   const list = report.meta.left_out.filter((l) => what.includes(l.what) && l.rows > 0);
   return list.length > 0 ? (
-    <Faint tid="left-out">
+    <FaintText data-testid="left-out">
       Not in this file: {list.map((l) => leftOutText(l)).join('; ')}. All are in{' '}
       {baseName(report.meta.run.path) || 'the run’s database'}.
-    </Faint>
+    </FaintText>
   ) : null;
 }
 
@@ -343,7 +344,7 @@ export function PhaseStack({
   const px = max > 0 ? Math.max(1.5, (width * total) / max) : 0;
   // Gaps between parts would be all that is left of a short bar.
   return (
-    <span class="stk" mute style={{ width: `${px}px`, ...(px < 14 && { gap: '0' }) }}>
+    <span class="stk" aria-hidden style={{ width: `${px}px`, ...(px < 14 && { gap: '0' }) }}>
       {parts
         .filter((p) => p.ns > 0)
         .map((p) => (
@@ -355,14 +356,14 @@ export function PhaseStack({
 
 export function Meter({ pct }: { pct: number }): VNode {
   return (
-    <span class="meter" mute>
+    <span class="meter" aria-hidden>
       <i style={{ '--w': `${Math.max(0, Math.min(100, pct))}%` }} />
     </span>
   );
 }
 
 /** A switch between a few choices. */
-export function Seg<T extends string>(props: {
+export function Choice<T extends string>(props: {
   options: readonly (readonly [T, string])[];
   value: T;
   onChange: (v: T) => void;
@@ -370,7 +371,7 @@ export function Seg<T extends string>(props: {
   testid?: string;
 }): VNode {
   return (
-    <span class="seg" role="group" aria={props.label} tid={props.testid}>
+    <span class="seg" role="group" aria-label={props.label} data-testid={props.testid}>
       {props.options.map(([id, text]) => (
         <button
           class={id === props.value ? 'on' : ''}
@@ -416,8 +417,8 @@ const TOKEN = /\b([okmf]\d{1,6})\b|([\w./-]*\w\.py):(\d+)|`([^`]+)`/g;
  * Text in which handles that exist and source lines become links, and what stands in backticks
  * code.
  */
-export function Linked({ text }: { text: string }): VNode {
-  const { report } = useCtx();
+export function LinkedText({ text }: { text: string }): VNode {
+  const { report } = useReport();
   const out: ComponentChildren[] = [];
   let at = 0;
   for (const m of text.matchAll(TOKEN)) {
@@ -425,7 +426,7 @@ export function Linked({ text }: { text: string }): VNode {
     if (m[4])
       link = (
         <code>
-          <Linked text={m[4]} />
+          <LinkedText text={m[4]} />
         </code>
       );
     else if (m[1]) {
@@ -461,8 +462,8 @@ export const sourceFiles = perReport((report): string[] => {
   return [...sums].sort((a, b) => b[1] - a[1]).map(([f]) => f);
 });
 
-export function Words({ pieces }: { pieces: Sentence }): VNode {
-  const { report } = useCtx();
+export function SentenceText({ pieces }: { pieces: Sentence }): VNode {
+  const { report } = useReport();
   // The op that the verdict names leads to its inspector.
   const op = report.entity(report.meta.verdict.op ?? '');
   const named = (text: string): boolean => op !== undefined && report.nameOf(op) === text;
@@ -474,11 +475,11 @@ export function Words({ pieces }: { pieces: Sentence }): VNode {
             {named(p.text) ? (
               <Link to={{ sel: report.selOf(op!) }}>{p.text}</Link>
             ) : (
-              <Linked text={p.text} />
+              <LinkedText text={p.text} />
             )}
           </code>
         ) : (
-          <Linked text={p.text} />
+          <LinkedText text={p.text} />
         ),
       )}
     </>
@@ -495,7 +496,7 @@ export function Note({
   testid?: string;
 }): VNode {
   return (
-    <p class={`note ${kind ?? ''}`} tid={testid}>
+    <p class={`note ${kind ?? ''}`} data-testid={testid}>
       {children}
     </p>
   );
@@ -608,7 +609,7 @@ export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): { value?: T
 }
 
 export const Patterns = (): VNode => (
-  <svg width="0" height="0" class="defs" mute>
+  <svg width="0" height="0" class="defs" aria-hidden>
     <defs>
       {(
         [

@@ -2,10 +2,11 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { NUMBER_KEYS, TEXT_KEYS } from '../filter';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { example } from '../data/filter_values';
-import { glossary, keys, texts } from '../texts';
-import { Bar, Def, Dim, Kv, Sm, Small } from './bits';
+import { GLOSSARY } from '../glossary';
+import { KEYS } from '../keys';
+import { HeadingBar, Definition, DimText, DefinitionList, SecondaryText, SmallText } from './bits';
 
 export function Help({ onClose }: { onClose: () => void }): VNode {
   const box = useRef<HTMLDialogElement>(null);
@@ -18,19 +19,19 @@ export function Help({ onClose }: { onClose: () => void }): VNode {
     <dialog
       ref={box}
       class="dialog"
-      aria="Help and keys"
-      tid="help-dialog"
+      aria-label="Help and keys"
+      data-testid="help-dialog"
       onClose={onClose}
       onClick={(e) => e.target === box.current && onClose()}
     >
-      <Bar>
+      <HeadingBar>
         <h2>Keys</h2>
         <button class="cap" onClick={onClose}>
           close
         </button>
-      </Bar>
+      </HeadingBar>
       <dl class="keys">
-        {keys().map(([k, what]) => (
+        {KEYS.map(([k, what]) => (
           <div>
             <dt>
               <kbd>{k}</kbd>
@@ -40,22 +41,27 @@ export function Help({ onClose }: { onClose: () => void }): VNode {
         ))}
       </dl>
       <h2>Filter</h2>
-      <Sm>{texts.filter.split('`').map((t, i) => (i % 2 ? <code>{t}</code> : t))}</Sm>
-      <Small>
-        <Dim>text</Dim> <code>{TEXT_KEYS.join(' ')}</code>
-      </Small>
-      <Small>
-        <Dim>numbers</Dim> <code>{NUMBER_KEYS.join(' ')}</code>
-      </Small>
-      <Sm>
-        Example: <code>{example(useCtx().report)}</code>
-      </Sm>
+      <SecondaryText>
+        Words match names, scopes, kernels and source lines. <code>key:value</code> selects,{' '}
+        <code>-key:value</code> leaves out, a comma means or, <code>*</code> stands for anything.
+        Numbers compare: <code>dur&gt;50us</code>, <code>ms&gt;1</code>, <code>peak&lt;50</code>.
+        Terms combine; the sum stands at the right of the filter bar.
+      </SecondaryText>
+      <SmallText>
+        <DimText>text</DimText> <code>{TEXT_KEYS.join(' ')}</code>
+      </SmallText>
+      <SmallText>
+        <DimText>numbers</DimText> <code>{NUMBER_KEYS.join(' ')}</code>
+      </SmallText>
+      <SecondaryText>
+        Example: <code>{example(useReport().report)}</code>
+      </SecondaryText>
       <h2>Words</h2>
-      <Kv tid="glossary">
-        {glossary().map(([word, meaning]) => (
-          <Def t={word}>{meaning}</Def>
+      <DefinitionList data-testid="glossary">
+        {GLOSSARY.map(([word, meaning]) => (
+          <Definition term={word}>{meaning}</Definition>
         ))}
-      </Kv>
+      </DefinitionList>
     </dialog>
   );
 }

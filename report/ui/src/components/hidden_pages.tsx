@@ -5,10 +5,10 @@ import type { ComponentChildren, VNode } from 'preact';
 import type { Report } from '../data/report';
 import { hasPage, type Page, PAGES } from '../state';
 import { sentenceOf } from '../format';
-import { useCtx } from '../ctx';
-import { Command, Link, Missing, Kv } from './bits';
+import { useReport } from '../ctx';
+import { Command, Link, Missing, DefinitionList } from './bits';
 
-const WHY: Partial<
+const HIDDEN_BECAUSE: Partial<
   Record<Page, (report: Report, run: string) => { why: string; command?: string }>
 > = {
   compare: (_, run) => ({
@@ -37,7 +37,7 @@ export function hiddenPages(
   return PAGES.filter(([id]) => !hasPage(report, id)).map(([id, name]) => ({
     id,
     name,
-    ...(WHY[id]?.(report, run) ?? { why: 'nothing of it was recorded' }),
+    ...(HIDDEN_BECAUSE[id]?.(report, run) ?? { why: 'nothing of it was recorded' }),
   }));
 }
 
@@ -51,8 +51,8 @@ export function NoPage({
   title: string;
   children?: ComponentChildren;
 }): VNode {
-  const { report } = useCtx();
-  const { why, command } = WHY[id]!(report, report.meta.run.path.split('/').pop()!);
+  const { report } = useReport();
+  const { why, command } = HIDDEN_BECAUSE[id]!(report, report.meta.run.path.split('/').pop()!);
   return (
     <Missing title={title} why={sentenceOf(why)} command={command}>
       {children}
@@ -64,15 +64,15 @@ export function HiddenPages({ report }: { report: Report }): VNode | null {
   const hidden = hiddenPages(report);
   if (hidden.length === 0) return null;
   return (
-    <section tid="hidden-pages">
+    <section data-testid="hidden-pages">
       <h3>Pages without content</h3>
-      <Kv>
+      <DefinitionList>
         {hidden.map(({ id, name, why, command }) => (
           <>
             <dt>
               <Link to={{ page: id }}>{name}</Link>
             </dt>
-            <dd tid={`hidden-${id}`}>
+            <dd data-testid={`hidden-${id}`}>
               {why}
               {command && (
                 <>
@@ -82,7 +82,7 @@ export function HiddenPages({ report }: { report: Report }): VNode | null {
             </dd>
           </>
         ))}
-      </Kv>
+      </DefinitionList>
     </section>
   );
 }

@@ -5,7 +5,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Histogram } from '../charts/histogram';
 import { MiniRoof } from '../charts/mini_roof';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { CopyMenu } from './table';
 import { BaseFact, compared } from './base';
 import { hloOf, hloText, lineOf } from '../data/hlo';
@@ -21,7 +21,7 @@ import {
   duration,
   flop,
   inUnit,
-  ms,
+  formatMs,
   msText,
   peakPercent,
   percent,
@@ -41,34 +41,33 @@ import {
   REASON_WORDS,
 } from '../phases';
 import { movesToHost } from '../graph/select';
-import { getState, go } from '../state';
+import { getState, navigate } from '../state';
 import { Passes } from './provenance';
 import {
   Command,
   copyText,
-  Def,
+  Definition,
   Handle,
   Letter,
-  Linked,
+  LinkedText,
   Link,
   Meter,
-  Mid,
+  MiddleCut,
   SourceChip,
   useLoad,
-  Dim,
-  Cols,
+  DimText,
+  ColumnWidths,
   Problem,
-  Cap,
-  Num,
-  Faint,
-  Kv,
-  NumHead,
+  HeadingEnd,
+  NumberCell,
+  FaintText,
+  DefinitionList,
+  NumberHead,
   ranOnWords,
-  Row,
-  Sm,
-  Small,
+  NameRow,
+  SecondaryText,
+  SmallText,
 } from './bits';
-import { say } from '../texts';
 
 /** The file of a frame: of "/x/model.py:7 call" it is "/x/model.py". */
 function fileOf(frame: string): string {
@@ -88,7 +87,7 @@ export function Stack({ frames }: { frames: string[] }): VNode {
     <ol class="stack mono">
       {frames.map((f) => (
         <li title={f}>
-          <Linked text={f.replace(/^\S*\//, '')} />
+          <LinkedText text={f.replace(/^\S*\//, '')} />
         </li>
       ))}
     </ol>
@@ -108,7 +107,7 @@ function Section({
     <section>
       <h3>
         {title}
-        {cap !== undefined && <Cap>{cap}</Cap>}
+        {cap !== undefined && <HeadingEnd>{cap}</HeadingEnd>}
       </h3>
       {children}
     </section>
@@ -173,7 +172,10 @@ function Buttons({
   return (
     <div class="acts-b">
       {children}
-      <button tid="copy-link" onClick={() => void copyText(location.href.split('/').pop() ?? '')}>
+      <button
+        data-testid="copy-link"
+        onClick={() => void copyText(location.href.split('/').pop() ?? '')}
+      >
         Copy link <kbd>y</kbd>
       </button>
       {/^[okmf]\d/.test(handle) && (
@@ -186,7 +188,7 @@ function Buttons({
 }
 
 function OpEvidence({ op }: { op: number }): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const s = report.sites;
   const sums = new Map<string, { confidence: string; words: string; ns: number; calls: number }>();
   for (const r of report.sitesOfOp[op]!) {
@@ -212,18 +214,21 @@ function OpEvidence({ op }: { op: number }): VNode {
   return (
     <Section
       title="Evidence"
-      cap={`${report.ops.confidence[op]}, ${thousands(exact)} of ${plural(all, 'launch', 'launches')} exact`}
+      cap={
+        `${report.ops.confidence[op]}, ${thousands(exact)} of ` +
+        `${plural(all, 'launch', 'launches')} exact`
+      }
     >
       <ul class="chain">
         {list.map((e) => (
           <li
             class={e.confidence === 'exact' ? '' : e.confidence === 'inferred' ? 'guess' : 'lose'}
           >
-            <i mute />
+            <i aria-hidden />
             <span>{e.words}</span>
-            <Dim>
+            <DimText>
               {e.confidence}, {plural(e.calls, 'launch', 'launches')}
-            </Dim>
+            </DimText>
           </li>
         ))}
       </ul>
@@ -232,7 +237,7 @@ function OpEvidence({ op }: { op: number }): VNode {
 }
 
 function OpLaunches({ op }: { op: number }): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const { ops } = report;
   const inPage = report.tables.rows('launches') > 0;
   const { value, error } = useLoad(async () => {
@@ -245,7 +250,8 @@ function OpLaunches({ op }: { op: number }): VNode {
   const s = value?.stats;
   const cap =
     s && s.n > 0
-      ? `${thousands(s.n)}: ${plural(value.steps, 'step')} × ${plural(value.devices, 'device')}${s.n > 1 ? ` · CoV ${significant(s.cov)}` : ''}`
+      ? `${thousands(s.n)}: ${plural(value.steps, 'step')} × ` +
+        `${plural(value.devices, 'device')}${s.n > 1 ? ` · CoV ${significant(s.cov)}` : ''}`
       : undefined;
   return (
     <Section title="Launches" cap={cap}>
@@ -255,40 +261,40 @@ function OpLaunches({ op }: { op: number }): VNode {
           <Histogram durations={s.durations} hue={ops.hue[op]!} />
           {value.steps < 10 ? (
             s.n > 1 && (
-              <Faint>
+              <FaintText>
                 {duration(s.min)} to {duration(s.max)}; {plural(value.steps, 'step')}: too few for
                 percentiles
-              </Faint>
+              </FaintText>
             )
           ) : (
-            <Faint>
+            <FaintText>
               median {duration(s.p50)} · p90 {duration(s.p90)} · p99 {duration(s.p99)}
-            </Faint>
+            </FaintText>
           )}
           {report.meta.launches.how === 'steps' && (
-            <Faint>of the launches in this file, which are not all</Faint>
+            <FaintText>of the launches in this file, which are not all</FaintText>
           )}
         </>
       ) : (
         value !== undefined && (
-          <Faint>
+          <FaintText>
             {ops.calls[op] === 0 && ops.ns[op]! > 0
-              ? say('closed_graph')
+              ? 'It ran inside a CUDA graph that was recorded as one row: its time is an estimate.'
               : isNaN(ops.min[op]!)
                 ? 'No launch of it is in this file.'
                 : `from ${duration(ops.min[op]!)} to ${duration(ops.max[op]!)} over the whole run`}
-          </Faint>
+          </FaintText>
         )
       )}
-      {value === undefined && error === undefined && <Faint>reading launches…</Faint>}
+      {value === undefined && error === undefined && <FaintText>reading launches…</FaintText>}
     </Section>
   );
 }
 
 const ToTimeline = (): VNode => (
   <button
-    tid="to-timeline"
-    onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}
+    data-testid="to-timeline"
+    onClick={() => navigate({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}
   >
     Timeline <kbd>t</kbd>
   </button>
@@ -296,7 +302,7 @@ const ToTimeline = (): VNode => (
 
 /** How much of it the step waits for, and the command that replays the step with a change. */
 function OpOnPath({ op }: { op: number }): VNode | null {
-  const { report } = useCtx();
+  const { report } = useReport();
   const { ops } = report;
   const { replay, run } = report.meta;
   const part = ops.critical[op]!,
@@ -308,7 +314,7 @@ function OpOnPath({ op }: { op: number }): VNode | null {
       title="Critical path"
       cap={replay.error_pct !== null ? `replay error ${significant(replay.error_pct)}%` : undefined}
     >
-      <Small tid="op-critical" data-pct={part}>
+      <SmallText data-testid="op-critical" data-pct={part}>
         {part > 0 ? (
           <>
             <b>{percent(part, 100)}%</b> of its time is on that of its device
@@ -323,11 +329,11 @@ function OpOnPath({ op }: { op: number }): VNode | null {
             {slack > 0 ? `: it may grow by ${duration(slack)} a launch before the step does` : ''}.
           </>
         )}
-      </Small>
+      </SmallText>
       {ops.handle[op] !== '' && (
-        <Faint>
+        <FaintText>
           Twice as fast, replayed: <Command text={command} />
-        </Faint>
+        </FaintText>
       )}
     </Section>
   );
@@ -373,13 +379,13 @@ function Sums({
   testid: string;
   ops: number[];
 }): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const { basis } = report.meta;
   const d = report.divisor,
     there = report.ranOn(ops);
   return (
     <section class="stat">
-      <div tid={testid} ns={Math.round(ns)}>
+      <div data-testid={testid} data-ns={Math.round(ns)}>
         <b>{msText(ns / d)}</b>
         {!basis.steady
           ? whole
@@ -388,12 +394,12 @@ function Sums({
             : what}
       </div>
       {there && (
-        <div tid={`${testid}-there`}>
+        <div data-testid={`${testid}-there`}>
           <b>{msText(ns / there.steps)}</b>
           {ranOnWords(there)}
         </div>
       )}
-      <div tid={`${testid}-share`}>
+      <div data-testid={`${testid}-share`}>
         <b>{percent(ns, basis.device_ns)}%</b>of device time
       </div>
       {basis.steady && !there && (
@@ -417,7 +423,7 @@ function Sums({
 }
 
 function OpShares({ op }: { op: number }): VNode | null {
-  const { report } = useCtx();
+  const { report } = useReport();
   const rows = report.sharesOfOp[op]!.filter((r) => report.shares.ppm[r]! > 0);
   if (rows.length < 2) return null;
   const s = report.shares;
@@ -429,8 +435,8 @@ function OpShares({ op }: { op: number }): VNode | null {
       <div class="cap">
         <CopyMenu />
       </div>
-      <table class="fix mini-t" aria="Shares">
-        <Cols of={[20, 0, 110, 48]} />
+      <table class="fix mini-t" aria-label="Shares">
+        <ColumnWidths of={[20, 0, 110, 48]} />
         <tbody>
           {shown.map((r) => (
             <tr>
@@ -445,7 +451,7 @@ function OpShares({ op }: { op: number }): VNode | null {
               <td class="name">
                 <SourceChip file={s.file[r]!} line={s.line[r]!} />
               </td>
-              <Num>{significant(s.ppm[r]! / 1e4)}%</Num>
+              <NumberCell>{significant(s.ppm[r]! / 1e4)}%</NumberCell>
             </tr>
           ))}
           {others.length > 0 && (
@@ -453,7 +459,7 @@ function OpShares({ op }: { op: number }): VNode | null {
               <td />
               <td>{plural(others.length, 'other')}</td>
               <td />
-              <Num>{significant(sumBy(others, (r) => s.ppm[r]!) / 1e4)}%</Num>
+              <NumberCell>{significant(sumBy(others, (r) => s.ppm[r]!) / 1e4)}%</NumberCell>
             </tr>
           )}
         </tbody>
@@ -463,14 +469,16 @@ function OpShares({ op }: { op: number }): VNode | null {
 }
 
 function InstructionList({ rows, edge }: { rows: number[]; edge: (i: number) => number }): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const hlo = hloOf(report);
   const shown = rows.slice(0, 8);
   const timeOf = (i: number): number =>
     hlo.op[i]! >= 0 ? report.ops.ns[hlo.op[i]!]! / report.divisor : 0;
   const rest = (of: (i: number) => number): number => sumBy(rows.slice(8), of);
   const figures = (size: number, time: number): string =>
-    [size > 0 ? bytes(size) : '', time > 0 ? `${ms(time)} ms` : ''].filter(Boolean).join(' · ');
+    [size > 0 ? bytes(size) : '', time > 0 ? `${formatMs(time)} ms` : '']
+      .filter(Boolean)
+      .join(' · ');
   return (
     <ul class="ios">
       {shown.map((i) => {
@@ -487,9 +495,9 @@ function InstructionList({ rows, edge }: { rows: number[]; edge: (i: number) => 
               }}
               title={`${hlo.name[i]} ${hlo.shape[i]}`}
             >
-              <Mid text={hlo.name[i]!} />
+              <MiddleCut text={hlo.name[i]!} />
             </Link>
-            <Dim>{figures(edge(i), timeOf(i))}</Dim>
+            <DimText>{figures(edge(i), timeOf(i))}</DimText>
           </li>
         );
       })}
@@ -510,7 +518,7 @@ function InstructionList({ rows, edge }: { rows: number[]; edge: (i: number) => 
 }
 
 function HloSections({ row }: { row: number }): VNode | null {
-  const { report } = useCtx();
+  const { report } = useReport();
   const hlo = hloOf(report);
   const { value: text, error } = useLoad(() => hloText(report), [report]);
   if (row < 0 || row >= hlo.n) return null;
@@ -549,7 +557,7 @@ function HloSections({ row }: { row: number }): VNode | null {
         }
       >
         {error !== undefined && <Problem text={error} />}
-        <pre class="hlo" tabIndex={0} aria="HLO text">
+        <pre class="hlo" tabIndex={0} aria-label="HLO text">
           {highlight(all)}
         </pre>
       </Section>
@@ -574,35 +582,35 @@ function highlight(text: string): ComponentChildren[] {
 }
 
 function FindingsOf({ handle }: { handle: string }): VNode | null {
-  const { report } = useCtx();
+  const { report } = useReport();
   const list =
     handle === '' ? [] : report.meta.findings.filter((f) => handlesOf(report, f).includes(handle));
   if (list.length === 0) return null;
   return (
     <Section title="Findings">
       {list.map((f) => (
-        <Small>
+        <SmallText>
           <Link to={{ page: 'verdict', sel: f.handle }} class="h">
             {f.handle}
           </Link>{' '}
           {f.title}
           {f.saves_high_ns_per_step !== null && (
-            <Dim>
+            <DimText>
               {' '}
               saves {atMost(f)}
               {f.saves_in_run
                 ? `${duration(f.saves_high_ns_per_step)} of the run`
-                : `${ms(f.saves_high_ns_per_step)} ${report.savesUnit}`}
-            </Dim>
+                : `${formatMs(f.saves_high_ns_per_step)} ${report.savesUnit}`}
+            </DimText>
           )}
-        </Small>
+        </SmallText>
       ))}
     </Section>
   );
 }
 
 function OpBody({ op }: { op: number }): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const { ops, sites } = report;
   const handle = ops.handle[op]!;
   const steady = report.meta.basis.steady;
@@ -624,18 +632,20 @@ function OpBody({ op }: { op: number }): VNode {
     <>
       <div class="title">
         <Letter hue={ops.hue[op]!} word={ops.phase[op]} />
-        <h2 class="mono" tid="inspector-title">
+        <h2 class="mono" data-testid="inspector-title">
           {name}
         </h2>
         {handle && <span class="h">{handle}</span>}
       </div>
       {ops.name[op] === '' && (
-        <Sm>{reasons.map((r) => REASON_WORDS[r] ?? r).join('; ') || 'not attributed'}</Sm>
+        <SecondaryText>
+          {reasons.map((r) => REASON_WORDS[r] ?? r).join('; ') || 'not attributed'}
+        </SecondaryText>
       )}
       {ops.opName[op] && (
-        <Small>
+        <SmallText>
           <OpNamePath text={ops.opName[op]} />
-        </Small>
+        </SmallText>
       )}
       <p class="sm chips">
         <SourceChip file={ops.file[op]!} line={ops.line[op]!} />
@@ -648,24 +658,24 @@ function OpBody({ op }: { op: number }): VNode {
           </Link>
         )}
         {module && <Link to={{ sel: module.handle }}>{module.name}</Link>}
-        <Dim>{kindWords(ops.kind[op]!)}</Dim>
+        <DimText>{kindWords(ops.kind[op]!)}</DimText>
       </p>
       <Buttons report={report} entity={entity}>
         {ops.row[op]! >= 0 && (
-          <button onClick={() => go({ page: 'graph' })}>
+          <button onClick={() => navigate({ page: 'graph' })}>
             Graph <kbd>o</kbd>
           </button>
         )}
         <ToTimeline />
         {ops.peak[op]! >= 0 && (
-          <button onClick={() => go({ page: 'roofline' })}>
+          <button onClick={() => navigate({ page: 'roofline' })}>
             Roofline <kbd>r</kbd>
           </button>
         )}
         {ops.file[op] && (
           <button
             onClick={() =>
-              go({
+              navigate({
                 page: 'source',
                 args: { file: ops.file[op]!, line: String(ops.line[op]! || '') },
               })
@@ -696,7 +706,7 @@ function OpBody({ op }: { op: number }): VNode {
         />
       ) : (
         <section class="stat">
-          <div tid="op-ms">
+          <div data-testid="op-ms">
             <b>{duration(ops.selfNs[op]!)}</b>whole run, not in steady steps
           </div>
           <div>
@@ -712,36 +722,40 @@ function OpBody({ op }: { op: number }): VNode {
           {ops.peak[op]! >= 0 ? (
             <MiniRoof op={op} />
           ) : (
-            <Faint>
+            <FaintText>
               {ops.bound[op] === 'waiting'
                 ? 'It mostly waits for others.'
                 : /link|network/.test(ops.bound[op]!)
                   ? `Bound by links, not by this device${ops.bytes[op]! > 0 ? `: ${traffic(report, op)}` : ''}.`
                   : 'No cost model, or no peak of this device.'}
-            </Faint>
+            </FaintText>
           )}
         </div>
         <div>
           <h3>Occupancy</h3>
           {occSite !== undefined ? (
             <>
-              <Small>
+              <SmallText>
                 <Meter pct={sites.occupancy[occSite]!} /> {significant(sites.occupancy[occSite]!)}%,
                 limited by {limiterWords(sites.limiter[occSite]!) || 'nothing'}
-              </Small>
-              <Kv>
-                <Def t="block">
+              </SmallText>
+              <DefinitionList>
+                <Definition term="block">
                   {thousands(sites.block.reduce((a, b) => a * (b[occSite]! || 1), 1))} threads
-                </Def>
-                <Def t="registers">{sites.regs[occSite]! > 0 ? sites.regs[occSite] : '–'}</Def>
-                <Def t="smem">{bytes(sites.smem[occSite]! || 0)}</Def>
+                </Definition>
+                <Definition term="registers">
+                  {sites.regs[occSite]! > 0 ? sites.regs[occSite] : '–'}
+                </Definition>
+                <Definition term="smem">{bytes(sites.smem[occSite]! || 0)}</Definition>
                 {sites.waves[occSite]! > 0 && (
-                  <Def t="waves">{significant(sites.waves[occSite]!)}</Def>
+                  <Definition term="waves">{significant(sites.waves[occSite]!)}</Definition>
                 )}
-              </Kv>
+              </DefinitionList>
             </>
           ) : (
-            <Faint>{say('no_occupancy')}</Faint>
+            <FaintText>
+              Occupancy is not known: registers, blocks, or the device’s limits are missing.
+            </FaintText>
           )}
         </div>
       </section>
@@ -755,7 +769,11 @@ function OpBody({ op }: { op: number }): VNode {
             {kernels.slice(0, 6).map((k) => (
               <li>
                 <span class="name mono sm">
-                  <Mid text={report.kernels.name[k]!} tail={16} title={report.kernels.symbol[k]} />
+                  <MiddleCut
+                    text={report.kernels.name[k]!}
+                    tail={16}
+                    title={report.kernels.symbol[k]}
+                  />
                 </span>
                 <Handle kernel={k} />
               </li>
@@ -764,7 +782,7 @@ function OpBody({ op }: { op: number }): VNode {
               <li class="dim">
                 <span>{plural(kernels.length - 6, 'other')}</span>
                 <span>
-                  {ms(
+                  {formatMs(
                     sumBy(
                       mine.filter((s) => kernels.indexOf(sites.kernel[s]!) >= 6),
                       (s) => sites.ns[s]!,
@@ -778,49 +796,51 @@ function OpBody({ op }: { op: number }): VNode {
         </Section>
       )}
       <Section title="Facts">
-        <Kv>
+        <DefinitionList>
           {ops.shape[op] && (
-            <Def t="shape" mono>
+            <Definition term="shape" mono>
               {ops.shape[op]}
-            </Def>
+            </Definition>
           )}
           {ops.opcode[op] && (
-            <Def t="opcode" mono>
+            <Definition term="opcode" mono>
               {ops.opcode[op]}
               {ops.category[op] && ops.category[op] !== ops.opcode[op]
                 ? `, ${ops.category[op]}`
                 : ''}
-            </Def>
+            </Definition>
           )}
           {ops.flops[op]! > 0 && (
-            <Def t="work">
+            <Definition term="work">
               {flop(ops.flops[op]!)}, {bytes(ops.bytes[op]!)} a call
-            </Def>
+            </Definition>
           )}
           {!(ops.flops[op]! > 0) && ops.bytes[op]! > 0 && (
-            <Def t="traffic">{traffic(report, op)}</Def>
+            <Definition term="traffic">{traffic(report, op)}</Definition>
           )}
           {ops.peak[op]! >= 0 && !isNaN(ops.waste[op]!) && (
-            <Def t="reached">
-              {peakPercent(ops.peak[op]!)}% of its roof; {ms(ops.waste[op]! / report.divisor)} ms
-              above it
-            </Def>
+            <Definition term="reached">
+              {peakPercent(ops.peak[op]!)}% of its roof; {formatMs(ops.waste[op]! / report.divisor)}{' '}
+              ms above it
+            </Definition>
           )}
           {ops.expected[op]! > 0 && (
-            <Def t="expected">
-              {ms(ops.expected[op]! / report.divisor)} ms of a well-made kernel
-            </Def>
+            <Definition term="expected">
+              {formatMs(ops.expected[op]! / report.divisor)} ms of a well-made kernel
+            </Definition>
           )}
           <BaseFact op={op} />
-          <Def t="whole run">
+          <Definition term="whole run">
             {thousands(ops.occurrences[op]!)} occurrences, {duration(ops.selfNs[op]!)}
-          </Def>
-          <Def t="phase">
+          </Definition>
+          <Definition term="phase">
             {phaseWords(ops.phase[op]!)}
             {ops.mixed[op] ? ' most of it; several' : ''}
-          </Def>
-          {ops.estimated[op] === 1 && <Def t="note">part of this time is an estimate</Def>}
-        </Kv>
+          </Definition>
+          {ops.estimated[op] === 1 && (
+            <Definition term="note">part of this time is an estimate</Definition>
+          )}
+        </DefinitionList>
       </Section>
       {(ops.stack[op] || module) && ops.name[op] !== '' && (
         <Section
@@ -841,7 +861,7 @@ const MOST_CONFIGURATIONS = 12;
 const launchText = (n: number): string => `${count(n)} ${n === 1 ? 'launch' : 'launches'}`;
 
 function KernelBody({ kernel }: { kernel: number }): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const k = report.kernels;
   const s = report.sites;
   const mine = report.sitesOfKernel[kernel]!;
@@ -854,7 +874,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
   return (
     <>
       <div class="title">
-        <h2 class="mono" tid="inspector-title">
+        <h2 class="mono" data-testid="inspector-title">
           {k.name[kernel] || k.symbol[kernel]}
         </h2>
         <span class="h">{k.handle[kernel]}</span>
@@ -864,18 +884,21 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
       )}
       <Buttons report={report} entity={{ type: 'kernel', row: kernel }}>
         <ToTimeline />
-        <button onClick={() => go({ page: 'occupancy' })}>Occupancy</button>
+        <button onClick={() => navigate({ page: 'occupancy' })}>Occupancy</button>
         <button
           onClick={() =>
-            go({ page: 'ops', f: addTerm(getState().f, termText('kernel', k.handle[kernel]!)) })
+            navigate({
+              page: 'ops',
+              f: addTerm(getState().f, termText('kernel', k.handle[kernel]!)),
+            })
           }
         >
           Its ops
         </button>
         {compared(report) && (
           <button
-            tid="kernel-compare"
-            onClick={() => go({ page: 'compare', args: { by: 'kernel', c: undefined } })}
+            data-testid="kernel-compare"
+            onClick={() => navigate({ page: 'compare', args: { by: 'kernel', c: undefined } })}
           >
             Compare
           </button>
@@ -891,12 +914,12 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
       />
       {places && (
         <Section title="Launched in" cap="host ranges around the calls">
-          <ul class="ios" tid="launched-in">
+          <ul class="ios" data-testid="launched-in">
             {places.map((p) => (
-              <li ns={p.ns}>
+              <li data-ns={p.ns}>
                 <span class={p.known ? 'mono wrapany' : 'dim'}>{p.text}</span>
                 <span>
-                  {launchText(p.calls / report.divisor)} · {ms(p.ns / report.divisor)} ms
+                  {launchText(p.calls / report.divisor)} · {formatMs(p.ns / report.divisor)} ms
                 </span>
               </li>
             ))}
@@ -907,26 +930,26 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
         title="Instructions that run it"
         cap={plural(ops.filter((o) => report.ops.name[o] !== '').length, 'op')}
       >
-        <ul class="ios" tid="kernel-ops">
+        <ul class="ios" data-testid="kernel-ops">
           {ops.slice(0, 20).map((o) => (
             <li>
-              <Row>
+              <NameRow>
                 <Letter hue={report.ops.hue[o]!} />
                 &nbsp;
                 <Handle op={o} />
                 &nbsp;
                 <span class="mono sm">
-                  <Mid text={report.ops.name[o] || 'no instruction'} />
+                  <MiddleCut text={report.ops.name[o] || 'no instruction'} />
                 </span>
-              </Row>
-              <span class="num">{ms(within.get(o)! / report.divisor)}</span>
+              </NameRow>
+              <span class="num">{formatMs(within.get(o)! / report.divisor)}</span>
             </li>
           ))}
           {ops.length > 20 && (
             <li class="dim">
               <span>{plural(ops.length - 20, 'other')}</span>
               <span class="num">
-                {ms(sumBy(ops.slice(20), (o) => within.get(o)!) / report.divisor)}
+                {formatMs(sumBy(ops.slice(20), (o) => within.get(o)!) / report.divisor)}
               </span>
             </li>
           )}
@@ -936,15 +959,15 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
         <div class="cap">
           <CopyMenu />
         </div>
-        <table class="fix mini-t" aria="Launch configurations">
+        <table class="fix mini-t" aria-label="Launch configurations">
           <thead>
             <tr>
               <th>grid</th>
               <th>block</th>
-              <NumHead>regs</NumHead>
-              <NumHead>smem kB</NumHead>
-              <NumHead>occ. %</NumHead>
-              <NumHead>ms</NumHead>
+              <NumberHead>regs</NumberHead>
+              <NumberHead>smem kB</NumberHead>
+              <NumberHead>occ. %</NumberHead>
+              <NumberHead>ms</NumberHead>
             </tr>
           </thead>
           <tbody>
@@ -952,18 +975,20 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
               <tr>
                 <td>{s.grid[0][r]! > 0 ? s.grid.map((g) => g[r]).join('×') : ''}</td>
                 <td>{s.block[0][r]! > 0 ? s.block.map((g) => g[r]).join('×') : ''}</td>
-                <Num>{s.regs[r]! > 0 ? s.regs[r] : ''}</Num>
-                <Num>{isNaN(s.smem[r]!) ? '' : significant(s.smem[r]! / 1000)}</Num>
-                <Num>{s.occupancy[r]! >= 0 ? significant(s.occupancy[r]!) : ''}</Num>
-                <Num>{ms(s.ns[r]! / report.divisor)}</Num>
+                <NumberCell>{s.regs[r]! > 0 ? s.regs[r] : ''}</NumberCell>
+                <NumberCell>{isNaN(s.smem[r]!) ? '' : significant(s.smem[r]! / 1000)}</NumberCell>
+                <NumberCell>{s.occupancy[r]! >= 0 ? significant(s.occupancy[r]!) : ''}</NumberCell>
+                <NumberCell>{formatMs(s.ns[r]! / report.divisor)}</NumberCell>
               </tr>
             ))}
             {mine.length > MOST_CONFIGURATIONS && (
               <tr class="oth">
                 <td colSpan={5}>{plural(mine.length - MOST_CONFIGURATIONS, 'other')}</td>
-                <Num>
-                  {ms(sumBy(mine.slice(MOST_CONFIGURATIONS), (r) => s.ns[r]!) / report.divisor)}
-                </Num>
+                <NumberCell>
+                  {formatMs(
+                    sumBy(mine.slice(MOST_CONFIGURATIONS), (r) => s.ns[r]!) / report.divisor,
+                  )}
+                </NumberCell>
               </tr>
             )}
           </tbody>
@@ -974,12 +999,12 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
 }
 
 function ModuleBody({ row }: { row: number }): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const m = report.modules[row]!;
   return (
     <>
       <div class="title">
-        <h2 class="mono" tid="inspector-title">
+        <h2 class="mono" data-testid="inspector-title">
           {m.name}
         </h2>
         <span class="h">{m.handle}</span>
@@ -987,7 +1012,7 @@ function ModuleBody({ row }: { row: number }): VNode {
       <Buttons report={report} entity={{ type: 'module', row }}>
         <button
           onClick={() =>
-            go({ page: 'ops', f: addTerm(getState().f, termText('module', m.handle)) })
+            navigate({ page: 'ops', f: addTerm(getState().f, termText('module', m.handle)) })
           }
         >
           Its ops
@@ -1009,76 +1034,78 @@ function ModuleBody({ row }: { row: number }): VNode {
         </div>
       </section>
       <Section title="Facts">
-        <Kv>
-          <Def t="role">
+        <DefinitionList>
+          <Definition term="role">
             {m.role || 'not known'}
             {m.roleReason && `: ${m.roleReason}`}
-          </Def>
-          {m.programId >= 0 && <Def t="program id">{m.programId}</Def>}
+          </Definition>
+          {m.programId >= 0 && <Definition term="program id">{m.programId}</Definition>}
           {m.framework && (
-            <Def t="function" mono>
+            <Definition term="function" mono>
               {m.framework}
-            </Def>
+            </Definition>
           )}
           {m.flops > 0 && (
-            <Def t="work">
+            <Definition term="work">
               {flop(m.flops)}, {bytes(m.bytes)} a run
-            </Def>
+            </Definition>
           )}
           {m.source && (
-            <Def t="read from">
+            <Definition term="read from">
               {m.source}
               {m.file && `, ${m.file}`}
-            </Def>
+            </Definition>
           )}
           {m.fingerprint && (
-            <Def t="fingerprint" mono>
+            <Definition term="fingerprint" mono>
               {m.fingerprint}
-            </Def>
+            </Definition>
           )}
-        </Kv>
+        </DefinitionList>
       </Section>
     </>
   );
 }
 
 function InstructionBody({ row }: { row: number }): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const hlo = hloOf(report);
   const hue = hueOf(hlo.phase[row]!, hlo.kind[row]!);
   return (
     <>
       <div class="title">
         <Letter hue={hue} word={hlo.phase[row]} />
-        <h2 class="mono" tid="inspector-title">
+        <h2 class="mono" data-testid="inspector-title">
           {hlo.name[row]}
         </h2>
       </div>
       {hlo.opName[row] && (
-        <Small>
+        <SmallText>
           <OpNamePath text={hlo.opName[row]} />
-        </Small>
+        </SmallText>
       )}
       <p class="sm chips">
         <SourceChip file={hlo.file[row]!} line={hlo.line[row]!} />
-        <Dim>{hlo.opcode[row]}, no launch of its own</Dim>
+        <DimText>{hlo.opcode[row]}, no launch of its own</DimText>
       </p>
       <Buttons report={report} entity={{ type: 'instruction', row }}>
-        <button onClick={() => go({ page: 'graph' })}>
+        <button onClick={() => navigate({ page: 'graph' })}>
           Graph <kbd>o</kbd>
         </button>
       </Buttons>
       <Section title="Facts">
-        <Kv>
-          <Def t="shape" mono>
+        <DefinitionList>
+          <Definition term="shape" mono>
             {hlo.shape[row]}
-          </Def>
-          {hlo.outBytes[row]! > 0 && <Def t="result">{bytes(hlo.outBytes[row]!)}</Def>}
-          {hlo.layer[row] && <Def t="layer">{hlo.layer[row]}</Def>}
-          <Def t="in" mono>
+          </Definition>
+          {hlo.outBytes[row]! > 0 && (
+            <Definition term="result">{bytes(hlo.outBytes[row]!)}</Definition>
+          )}
+          {hlo.layer[row] && <Definition term="layer">{hlo.layer[row]}</Definition>}
+          <Definition term="in" mono>
             {hlo.computations.name[hlo.computation[row]!]}
-          </Def>
-        </Kv>
+          </Definition>
+        </DefinitionList>
       </Section>
       <HloSections row={row} />
     </>
@@ -1092,7 +1119,7 @@ export const evidenceText = (e: EvidenceItem): string =>
     : `${e.text}: ${inUnit(e.value, e.unit ?? '')}`;
 
 export function FindingEvidence({ f }: { f: Finding }): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   return (
     <ul class="evid">
       {f.evidence.map((e) => {
@@ -1101,7 +1128,7 @@ export function FindingEvidence({ f }: { f: Finding }): VNode {
         );
         return (
           <li>
-            <Linked text={evidenceText(e)} />
+            <LinkedText text={evidenceText(e)} />
             {handles.slice(0, 12).map((h) => {
               const entity = report.entity(h);
               return (
@@ -1113,7 +1140,7 @@ export function FindingEvidence({ f }: { f: Finding }): VNode {
                 )
               );
             })}
-            {handles.length > 12 && <Dim> {handles.length - 12} more</Dim>}
+            {handles.length > 12 && <DimText> {handles.length - 12} more</DimText>}
           </li>
         );
       })}
@@ -1122,12 +1149,12 @@ export function FindingEvidence({ f }: { f: Finding }): VNode {
 }
 
 function FindingBody({ row }: { row: number }): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const f = report.meta.findings[row]!;
   return (
     <>
       <div class="title">
-        <h2 tid="inspector-title">{f.title}</h2>
+        <h2 data-testid="inspector-title">{f.title}</h2>
         <span class="h">{f.handle}</span>
       </div>
       <Buttons report={report} entity={{ type: 'finding', row }} />
@@ -1135,13 +1162,13 @@ function FindingBody({ row }: { row: number }): VNode {
         <div>
           <b>
             {f.saves_high_ns_per_step !== null
-              ? `${atMost(f)}${f.saves_in_run ? duration(f.saves_high_ns_per_step) : ms(f.saves_high_ns_per_step)}`
+              ? `${atMost(f)}${f.saves_in_run ? duration(f.saves_high_ns_per_step) : formatMs(f.saves_high_ns_per_step)}`
               : '–'}
           </b>
           {f.saves_in_run ? 'of the run' : report.savesUnit} saved
         </div>
         <div>
-          <b>{f.saves_low_ns_per_step ? `≥ ${ms(f.saves_low_ns_per_step)}` : '–'}</b>at least
+          <b>{f.saves_low_ns_per_step ? `≥ ${formatMs(f.saves_low_ns_per_step)}` : '–'}</b>at least
         </div>
         <div>
           <b>{f.confidence ?? '–'}</b>sure
@@ -1155,35 +1182,35 @@ function FindingBody({ row }: { row: number }): VNode {
       </Section>
       {f.action && (
         <Section title="Do">
-          <Small>
-            <Linked text={f.action} />
-          </Small>
+          <SmallText>
+            <LinkedText text={f.action} />
+          </SmallText>
         </Section>
       )}
       {f.how_to_check && (
         <Section title="How to check">
-          <Small>
-            <Linked text={f.how_to_check} />
-          </Small>
+          <SmallText>
+            <LinkedText text={f.how_to_check} />
+          </SmallText>
         </Section>
       )}
       <Section title="Where">
-        <Kv>
-          {f.where_layer && <Def t="layer">{f.where_layer}</Def>}
+        <DefinitionList>
+          {f.where_layer && <Definition term="layer">{f.where_layer}</Definition>}
           {f.where_op && (
-            <Def t="op">
-              <Linked text={f.where_op} />
-            </Def>
+            <Definition term="op">
+              <LinkedText text={f.where_op} />
+            </Definition>
           )}
           {f.where_source && (
-            <Def t="source">
-              <Linked text={f.where_source} />
-            </Def>
+            <Definition term="source">
+              <LinkedText text={f.where_source} />
+            </Definition>
           )}
-          <Def t="rule" mono>
+          <Definition term="rule" mono>
             {f.id}
-          </Def>
-        </Kv>
+          </Definition>
+        </DefinitionList>
       </Section>
     </>
   );
@@ -1207,14 +1234,19 @@ export function Inspector({ entity, sel }: { entity: Entity | undefined; sel: st
   ];
   const here = crumbs.find(([, on]) => on)?.[0] ?? '';
   return (
-    <aside class="drawer" ref={box} aria={`Inspector: ${sel.split('~').pop()}`} tid="inspector">
+    <aside
+      class="drawer"
+      ref={box}
+      aria-label={`Inspector: ${sel.split('~').pop()}`}
+      data-testid="inspector"
+    >
       <div class="crumb">
         <span>{here}</span>
         <button
           class="close"
-          aria="Close the inspector"
-          tid="inspector-close"
-          onClick={() => go({ sel: '' })}
+          aria-label="Close the inspector"
+          data-testid="inspector-close"
+          onClick={() => navigate({ sel: '' })}
         >
           ✕
         </button>

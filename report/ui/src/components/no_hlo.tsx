@@ -2,11 +2,22 @@
 // What a page of instructions shows of a run that has none: which host ranges launched its kernels.
 
 import type { VNode } from 'preact';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import type { Place } from '../data/report';
 import { baseName, count, plural } from '../format';
 import { SOURCE_WORDS } from '../phases';
-import { Bar, Cap, Command, Handle, Link, Mid, Missing, Mono, Row, Tag } from './bits';
+import {
+  HeadingBar,
+  HeadingEnd,
+  Command,
+  Handle,
+  Link,
+  MiddleCut,
+  Missing,
+  MonoText,
+  NameRow,
+  Tag,
+} from './bits';
 import {
   CopyMenu,
   DataTable,
@@ -18,7 +29,7 @@ import {
   words,
 } from './table';
 
-interface Row extends Place {
+interface NameRow extends Place {
   kernel: number;
   most: number;
   kernels: number;
@@ -44,7 +55,7 @@ export function NoHlo({
   lacks: string;
   by?: typeof BY_FRAME;
 }): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const { run, basis } = report.meta;
   const innermost = (text: string): string =>
     text
@@ -59,7 +70,7 @@ export function NoHlo({
       places.some((p) => p.known && innermost(p.text)),
     );
   const how = SOURCE_WORDS[run.source ?? ''];
-  const rows = new Map<string, Row>();
+  const rows = new Map<string, NameRow>();
   for (const [kernel, places] of told ? report.launchPaths : report.launchedIn) {
     for (const p of places) {
       const text = p.more
@@ -87,13 +98,13 @@ export function NoHlo({
   const list = [...rows.values()].sort((a, b) => b.ns - a.ns);
   const any = list.some((r) => r.known);
   const d = report.divisor;
-  const table: TableProps<Row> = {
+  const table: TableProps<NameRow> = {
     columns: [
-      words<Row>('place', 'launched in', (r) => r.text, {
+      words<NameRow>('place', 'launched in', (r) => r.text, {
         cls: 'name',
         cell: (r, px) => (
           <span class={r.known ? 'mono' : 'dim'}>
-            <Mid text={r.text} tail={Math.min(30, px / 6.7 - 8)} />
+            <MiddleCut text={r.text} tail={Math.min(30, px / 6.7 - 8)} />
           </span>
         ),
       }),
@@ -108,21 +119,21 @@ export function NoHlo({
         from: 520,
         show: count,
       }),
-      words<Row>('kernel', 'its largest kernel', (r) => report.kernels.name[r.kernel]!, {
+      words<NameRow>('kernel', 'its largest kernel', (r) => report.kernels.name[r.kernel]!, {
         from: 640,
         cls: 'name',
         cell: (r) => (
-          <Row>
+          <NameRow>
             <Handle kernel={r.kernel} />{' '}
-            <Mono>
-              <Mid text={report.kernels.name[r.kernel]!} />
-            </Mono>
+            <MonoText>
+              <MiddleCut text={report.kernels.name[r.kernel]!} />
+            </MonoText>
             {r.kernels > 1 && <Tag>+{r.kernels - 1}</Tag>}
-          </Row>
+          </NameRow>
         ),
       }),
     ],
-    lines: list.map((r): Line<Row> => ({
+    lines: list.map((r): Line<NameRow> => ({
       key: r.text,
       row: r,
       ns: r.ns,
@@ -145,7 +156,7 @@ export function NoHlo({
               : `This run${how ? `, ${how},` : ''} holds no HLO, so ${lacks}.`
           }
         >
-          <p tid="instead">
+          <p data-testid="instead">
             Known instead: <Link to={{ page: 'ops', args: { v: 'kernel' } }}>its kernels</Link> by
             name{any && ', and the host ranges that launched them'}. If its programs are XLA’s, a
             dump of them brings the rest:{' '}
@@ -155,14 +166,14 @@ export function NoHlo({
       )}
       {any && (
         <>
-          <Bar>
+          <HeadingBar>
             <h2>{told ? `By ${by.what}` : 'What launched the kernels'}</h2>
-            <Cap>
+            <HeadingEnd>
               {told && 'no HLO: the innermost around each launch · '}
               {plural(list.filter((r) => r.known).length, 'place')} · a row opens its largest kernel
               · <CopyMenu table={table} />
-            </Cap>
-          </Bar>
+            </HeadingEnd>
+          </HeadingBar>
           <DataTable {...table} />
         </>
       )}

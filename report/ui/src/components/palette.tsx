@@ -3,12 +3,12 @@
 
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { useCtx } from '../ctx';
-import { ms, plural } from '../format';
+import { useReport } from '../ctx';
+import { formatMs, plural } from '../format';
 import { addTerm, termText } from '../filter';
-import { type Change, getState, go, hasPage, keyOf, PAGES } from '../state';
+import { type Change, getState, navigate, hasPage, keyOf, PAGES } from '../state';
 import { hiddenPages } from './hidden_pages';
-import { copiesText, scopeText, sourceFiles, Dim } from './bits';
+import { copiesText, scopeText, sourceFiles, DimText } from './bits';
 
 interface Entry {
   kind: string;
@@ -46,7 +46,7 @@ function score(query: string, text: string, name: number): number {
 }
 
 export function Palette({ onClose }: { onClose: () => void }): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const box = useRef<HTMLDialogElement>(null);
@@ -67,7 +67,8 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
       add(
         'op',
         `${ops.handle[r]} ${ops.name[r]}`,
-        `${scopeText(ops.group[r]!, ops.opName[r]!)}  ${ms(ops.ns[r]! / divisor)} ms${copiesText(report, r)}`,
+        `${scopeText(ops.group[r]!, ops.opName[r]!)}  ` +
+          `${formatMs(ops.ns[r]! / divisor)} ms${copiesText(report, r)}`,
         { sel: report.selOf({ type: 'op', row: r }) },
       );
     }
@@ -112,14 +113,14 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
   const choose = (e: Entry | undefined): void => {
     if (!e) return;
     onClose();
-    go(e.to);
+    navigate(e.to);
   };
   return (
     <dialog
       ref={box}
       class="dialog palette"
-      aria="Go to"
-      tid="palette"
+      aria-label="Go to"
+      data-testid="palette"
       onClose={onClose}
       onClick={(e) => e.target === box.current && onClose()}
     >
@@ -128,7 +129,7 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
         autofocus
         value={text}
         placeholder="page, op, kernel, layer, source, module"
-        aria="Go to"
+        aria-label="Go to"
         role="combobox"
         aria-expanded="true"
         aria-controls="palette-list"
@@ -152,7 +153,7 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
           }
         }}
       />
-      <ul id="palette-list" role="listbox" aria="Results">
+      <ul id="palette-list" role="listbox" aria-label="Results">
         {found.map((e, i) => (
           <li
             id={`pal-${i}`}
@@ -161,7 +162,7 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
             class={i === at ? 'on' : ''}
             onClick={() => choose(e)}
           >
-            <Dim>{e.kind}</Dim>
+            <DimText>{e.kind}</DimText>
             <span class="t" title={e.text}>
               {e.text}
             </span>
@@ -171,7 +172,7 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
           </li>
         ))}
         {more.current > 0 && (
-          <li class="dim" role="presentation" tid="palette-more">
+          <li class="dim" role="presentation" data-testid="palette-more">
             {plural(more.current, 'other')}: type more to narrow down
           </li>
         )}

@@ -2,21 +2,21 @@
 // Which passes of XLA made an op, and of what; without a dump, the command that puts it there.
 
 import type { VNode } from 'preact';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { type Before, type PassEvent, provenanceOf } from '../data/provenance';
 import { plural } from '../format';
-import { Command, SourceChip, Dim, Faint, Mono } from './bits';
+import { Command, SourceChip, DimText, FaintText, MonoText } from './bits';
 
-const FEW = 6;
+const MAX_SHOWN = 6;
 
 function Was({ rows, count }: { rows: Before[]; count: number }): VNode {
   const line = (b: Before): VNode => (
     <li title={[b.opcode, b.shape, b.opName].filter(Boolean).join('  ')}>
       <span>
-        <Mono>{b.name}</Mono>{' '}
-        <Dim>
+        <MonoText>{b.name}</MonoText>{' '}
+        <DimText>
           {b.opcode} {b.shape}
-        </Dim>
+        </DimText>
       </span>
       <span>{b.file && <SourceChip file={b.file} line={b.line} />}</span>
     </li>
@@ -24,16 +24,16 @@ function Was({ rows, count }: { rows: Before[]; count: number }): VNode {
   const more = count - rows.length;
   const rest = (
     <>
-      {rows.slice(FEW).map(line)}
+      {rows.slice(MAX_SHOWN).map(line)}
       {more > 0 && <li class="dim">{plural(more, 'other')} in the dump</li>}
     </>
   );
   return (
     <>
-      <ul class="ios">{rows.slice(0, FEW).map(line)}</ul>
-      {rows.length > FEW ? (
+      <ul class="ios">{rows.slice(0, MAX_SHOWN).map(line)}</ul>
+      {rows.length > MAX_SHOWN ? (
         <details>
-          <summary class="sm dim">{count - FEW} more</summary>
+          <summary class="sm dim">{count - MAX_SHOWN} more</summary>
           <ul class="ios">{rest}</ul>
         </details>
       ) : (
@@ -46,11 +46,13 @@ function Was({ rows, count }: { rows: Before[]; count: number }): VNode {
 function Event({ e }: { e: PassEvent }): VNode {
   if (e.event === 'operands') return <li class="sm dim">{e.sentence}</li>;
   return (
-    <li tid="pass-event" data-event={e.event}>
+    <li data-testid="pass-event" data-event={e.event}>
       {e.pass && (
         <div class="sm">
           <b>{e.pass}</b>{' '}
-          <Dim>{[e.dump >= 0 && `dump ${e.dump}`, e.pipeline].filter(Boolean).join(' · ')}</Dim>
+          <DimText>
+            {[e.dump >= 0 && `dump ${e.dump}`, e.pipeline].filter(Boolean).join(' · ')}
+          </DimText>
         </div>
       )}
       <p class="sm wrapany">{e.sentence}</p>
@@ -60,7 +62,7 @@ function Event({ e }: { e: PassEvent }): VNode {
 }
 
 export function Passes({ op }: { op: number }): VNode | null {
-  const { report } = useCtx();
+  const { report } = useReport();
   const { ops, meta } = report;
   const module = report.modules[ops.module[op]!];
   if (!module || ops.name[op] === '') return null;
@@ -69,7 +71,7 @@ export function Passes({ op }: { op: number }): VNode | null {
   const events = provenanceOf(report).get(op);
   if (!told) {
     return (
-      <div class="sm dim" tid="provenance">
+      <div class="sm dim" data-testid="provenance">
         Which passes of XLA made it is not in this file. Run it with{' '}
         <code>XLA_FLAGS="--xla_dump_to=dump --xla_dump_hlo_pass_re=.*"</code>, then:{' '}
         <Command text={`xlatrace report ${run} --modules dump`} />
@@ -77,7 +79,7 @@ export function Passes({ op }: { op: number }): VNode | null {
     );
   }
   return (
-    <div tid="provenance">
+    <div data-testid="provenance">
       <h4>Passes of XLA</h4>
       {events ? (
         <ol class="passes">
@@ -86,10 +88,10 @@ export function Passes({ op }: { op: number }): VNode | null {
           ))}
         </ol>
       ) : (
-        <Faint>
+        <FaintText>
           This file tells of {plural(told.ops, 'op')}, not of this one.{' '}
           <Command text={`xlatrace show ${ops.handle[op]} ${run} --modules ${told.dump}`} />
-        </Faint>
+        </FaintText>
       )}
       {told.notes.map((n) => (
         <p class="sm dim wrapany">Mind: {n}.</p>

@@ -6,11 +6,11 @@
 
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import type { Entity } from '../data/report';
 import { percent, signed, significant, sumBy } from '../format';
-import { type Change, go } from '../state';
-import { copyText, download, Dim, listen } from './bits';
+import { type Change, navigate } from '../state';
+import { copyText, download, DimText, listen } from './bits';
 
 export interface Column<T> {
   id: string;
@@ -184,7 +184,7 @@ export interface TableProps<T> {
   twoLines?: boolean;
 }
 
-const ROW = 24;
+const ROW_HEIGHT = 24;
 /** Pixels of a name that can be read. */
 const LEAST = 190;
 const MAX_HEIGHT = 8_000_000;
@@ -244,7 +244,7 @@ export const filled = <T,>(columns: Column<T>[], rows: T[]): Column<T>[] =>
 const cellOf = <T,>(c: Column<T>, row: T, px: number): ComponentChildren => {
   if (c.cell) return c.cell(row, px);
   const text = textOf(c, row);
-  if (text === '' && c.none) return <Dim>{c.none}</Dim>;
+  if (text === '' && c.none) return <DimText>{c.none}</DimText>;
   return c.cls?.includes('name') ? <span title={text}>{text}</span> : text;
 };
 /**
@@ -352,7 +352,7 @@ function tableAfter(from: Element): TableProps<(number | string)[]> {
 export function CopyMenu<T>({ table: given }: { table?: TableProps<T> }): VNode {
   const box = useRef<HTMLSpanElement>(null);
   const [done, setDone] = useState('');
-  const { state } = useCtx();
+  const { state } = useReport();
   useEffect(() => {
     const t = setTimeout(() => setDone(''), 1600);
     return () => clearTimeout(t);
@@ -363,13 +363,13 @@ export function CopyMenu<T>({ table: given }: { table?: TableProps<T> }): VNode 
   const as = (write: (p: TableProps<never>) => string): string =>
     write((given ?? tableAfter(box.current!)) as unknown as TableProps<never>);
   return (
-    <span ref={box} class="copy" role="group" aria={`copy ${given?.label ?? 'what follows'}`}>
-      <Dim>copy</Dim>
-      <button tid="copy-text" onClick={() => copy('text', as(toText))}>
+    <span ref={box} class="copy" role="group" aria-label={`copy ${given?.label ?? 'what follows'}`}>
+      <DimText>copy</DimText>
+      <button data-testid="copy-text" onClick={() => copy('text', as(toText))}>
         text
       </button>
       <button
-        tid="copy-csv"
+        data-testid="copy-csv"
         title={`all rows${state.f ? ` of: ${state.f}` : ''}; Shift: save as a file`}
         onClick={(e) =>
           e.shiftKey ? download(`${name}.csv`, as(toCsv), 'text/csv') : copy('CSV', as(toCsv))
@@ -377,7 +377,7 @@ export function CopyMenu<T>({ table: given }: { table?: TableProps<T> }): VNode 
       >
         CSV
       </button>
-      <button tid="copy-md" onClick={() => copy('Markdown', as(toMarkdown))}>
+      <button data-testid="copy-md" onClick={() => copy('Markdown', as(toMarkdown))}>
         Markdown
       </button>
       <span class="done" role="status">
@@ -458,16 +458,16 @@ function useOwnSort<T>(given: TableProps<T>): TableProps<T> {
 
 export function DataTable<T>(given: TableProps<T>): VNode {
   const p = useOwnSort(given),
-    high = p.twoLines ? 36 : ROW;
-  const { printing, report } = useCtx();
+    high = p.twoLines ? 36 : ROW_HEIGHT;
+  const { printing, report } = useReport();
   const box = useRef<HTMLDivElement>(null);
   const opener = (l: Line<T>): (() => void) | undefined =>
     p.onOpen
       ? () => p.onOpen!(l)
       : l.entity
-        ? () => go({ sel: report.selOf(l.entity!) })
+        ? () => navigate({ sel: report.selOf(l.entity!) })
         : l.f !== undefined
-          ? () => go({ page: 'ops', f: l.f! })
+          ? () => navigate({ page: 'ops', f: l.f! })
           : undefined;
   const [top, setTop] = useState(0);
   const [size, setSize] = useState({ width: 1000, height: 600 });
@@ -638,7 +638,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
         <tr
           key={l.key}
           class={`${cls} ${l.cls ?? ''}`}
-          tid={l.testid ?? (l.kind === 'group' ? 'group' : l.kind)}
+          data-testid={l.testid ?? (l.kind === 'group' ? 'group' : l.kind)}
           {...common}
         >
           <td colSpan={Math.min(span, columns.length)}>{l.lead}</td>
@@ -654,8 +654,11 @@ export function DataTable<T>(given: TableProps<T>): VNode {
     return (
       <tr
         key={l.key}
-        class={`${on ? 'on' : ''} ${l.key === cursor ? 'cur' : ''} ${open && p.opens?.(l) !== false ? 'act-row' : ''} ${l.cls ?? ''}`}
-        tid={l.testid ?? p.rowTestid?.(l) ?? 'row'}
+        class={
+          `${on ? 'on' : ''} ${l.key === cursor ? 'cur' : ''} ` +
+          `${open && p.opens?.(l) !== false ? 'act-row' : ''} ${l.cls ?? ''}`
+        }
+        data-testid={l.testid ?? p.rowTestid?.(l) ?? 'row'}
         data-key={l.key}
         aria-selected={open && on}
         {...common}
@@ -680,17 +683,17 @@ export function DataTable<T>(given: TableProps<T>): VNode {
     <div
       class={`tbox ${virtual ? 'scroll' : ''} ${p.twoLines ? 'tall' : ''} ${p.cls ?? ''}`}
       ref={box}
-      tid="table"
+      data-testid="table"
       tabIndex={virtual ? 0 : undefined}
       role={virtual ? 'region' : undefined}
-      aria={virtual ? p.label : undefined}
+      aria-label={virtual ? p.label : undefined}
       style={virtual ? { height: `${Math.min(viewport, full + high + 4)}px` } : { height: '' }}
       onScroll={virtual ? (e) => setTop((e.currentTarget as HTMLElement).scrollTop) : undefined}
     >
       <table
         class="fix"
         style={need > 0 ? { minWidth: `${need}px` } : undefined}
-        aria={p.label}
+        aria-label={p.label}
         aria-rowcount={virtual ? n + 1 : undefined}
       >
         <colgroup>
@@ -730,13 +733,13 @@ export function DataTable<T>(given: TableProps<T>): VNode {
         </thead>
         <tbody>
           {virtual && pad > 0 && (
-            <tr class="pad" mute>
+            <tr class="pad" aria-hidden>
               <td colSpan={columns.length} style={{ height: `${pad}px` }} />
             </tr>
           )}
           {p.lines.slice(first, last).map((l, i) => line(l, first + i))}
           {virtual && height - pad - (last - first) * high > 0 && (
-            <tr class="pad" mute>
+            <tr class="pad" aria-hidden>
               <td
                 colSpan={columns.length}
                 style={{ height: `${height - pad - (last - first) * high}px` }}

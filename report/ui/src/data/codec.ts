@@ -77,7 +77,7 @@ export async function gunzip(bytes: Uint8Array<ArrayBuffer>, length: number): Pr
 const nullBytes = (rows: number, column: ColumnSpec): number =>
   column.nulls ? (rows + 7) >> 3 : 0;
 
-function need(block: Uint8Array, column: ColumnSpec, length: number): void {
+function required(block: Uint8Array, column: ColumnSpec, length: number): void {
   if (column.at < 0 || column.at + length > block.length) {
     throw new DataError(
       `column ${column.name} ends at byte ${column.at + length} of ${block.length}`,
@@ -89,7 +89,7 @@ function need(block: Uint8Array, column: ColumnSpec, length: number): void {
 export function nullBits(block: Uint8Array, rows: number, column: ColumnSpec): Uint8Array | null {
   if (!column.nulls) return null;
   const size = nullBytes(rows, column);
-  need(block, column, size);
+  required(block, column, size);
   return block.subarray(column.at, column.at + size);
 }
 
@@ -101,7 +101,7 @@ export function decodeInts(block: Uint8Array, rows: number, column: ColumnSpec):
   const min = column.min ?? 0;
   const step = column.step ?? 1;
   const at = column.at + nullBytes(rows, column);
-  need(block, { ...column, at }, width * rows);
+  required(block, { ...column, at }, width * rows);
   const plain = !column.delta && min === 0 && step === 1;
   if (plain && width <= 1) {
     // A view would keep the whole block alive; most columns of a block live anyway.
@@ -148,7 +148,7 @@ export function decodeInts(block: Uint8Array, rows: number, column: ColumnSpec):
 /** IEEE 754 doubles from 8 byte planes. */
 export function decodeReals(block: Uint8Array, rows: number, column: ColumnSpec): Float64Array {
   const at = column.at + nullBytes(rows, column);
-  need(block, { ...column, at }, 8 * rows);
+  required(block, { ...column, at }, 8 * rows);
   const bytes = new Uint8Array(8 * rows);
   for (let k = 0; k < 8; ++k) {
     const plane = at + k * rows;
@@ -165,7 +165,7 @@ export function decodeBlob(
   lengths: Integers,
   nulls: Uint8Array | null,
 ): (string | null)[] {
-  need(block, column, column.bytes ?? 0);
+  required(block, column, column.bytes ?? 0);
   const decoder = new TextDecoder();
   const out: (string | null)[] = new Array<string | null>(rows).fill(null);
   let at = column.at;

@@ -165,7 +165,7 @@ export interface Offer {
   what: string;
 }
 
-const WHAT: Partial<Record<string, string>> = {
+const KEY_MEANINGS: Partial<Record<string, string>> = {
   phase: 'forward, backward, …',
   kind: 'kind of work',
   layer: 'layer, or its number',
@@ -217,9 +217,12 @@ export function completions(report: Report, text: string): Offer[] {
   return [
     ...TEXT_KEYS.filter((k) => starts(k) && valuesOf(report, k).length > 1).map((k) => ({
       text: `${sign}${k}:`,
-      what: WHAT[k] ?? '',
+      what: KEY_MEANINGS[k] ?? '',
     })),
-    ...NUMBER_KEYS.filter(starts).map((k) => ({ text: `${sign}${k}>`, what: WHAT[k] ?? '' })),
+    ...NUMBER_KEYS.filter(starts).map((k) => ({
+      text: `${sign}${k}>`,
+      what: KEY_MEANINGS[k] ?? '',
+    })),
   ].slice(0, body === '' ? 7 : 9);
 }
 

@@ -39,7 +39,7 @@ export interface Hlo {
   };
 }
 
-function csr(n: number, from: Int32Array, to: Int32Array): (i: number) => Int32Array {
+function compressedRows(n: number, from: Int32Array, to: Int32Array): (i: number) => Int32Array {
   const begin = new Int32Array(n + 1);
   for (let e = 0; e < from.length; ++e) if (from[e]! >= 0) begin[from[e]! + 1]!++;
   for (let i = 0; i < n; ++i) begin[i + 1]! += begin[i]!;
@@ -58,8 +58,8 @@ export const hloOf = perReport((report): Hlo => {
     operand = e.refs('operand');
   const callFrom = k.refs('instruction'),
     callTo = k.refs('computation');
-  const called = csr(t.rows, callFrom, callTo);
-  const callers = csr(c.rows, callTo, callFrom);
+  const called = compressedRows(t.rows, callFrom, callTo);
+  const callers = compressedRows(c.rows, callTo, callFrom);
   return {
     n: t.rows,
     name: t.texts('name'),
@@ -79,8 +79,8 @@ export const hloOf = perReport((report): Hlo => {
     flops: t.numbers('flops'),
     bytes: t.numbers('bytes'),
     fusionKind: t.texts('fusion_kind'),
-    operands: csr(t.rows, user, operand),
-    users: csr(t.rows, operand, user),
+    operands: compressedRows(t.rows, user, operand),
+    users: compressedRows(t.rows, operand, user),
     called: (i) => [...called(i)],
     computations: {
       n: c.rows,

@@ -119,11 +119,13 @@ export function heldWords(windows: HostWindow[]): string {
   const where =
     steps.length === 0
       ? ''
-      : `of ${steps.length === 1 ? 'step' : 'steps'} ${steps.join(' and ')}, elsewhere only what gaps refer to`;
+      : `of ${steps.length === 1 ? 'step' : 'steps'} ${steps.join(' and ')}, ` +
+        'elsewhere only what gaps refer to';
   return [
     where,
     kept < events
-      ? `of ${plural(events, 'call or range', 'calls and ranges')} the longest ${thousands(kept)} are in this file`
+      ? `of ${plural(events, 'call or range', 'calls and ranges')} the ` +
+        `longest ${thousands(kept)} are in this file`
       : '',
   ]
     .filter(Boolean)

@@ -21,14 +21,16 @@ export interface Idle {
   causes: Cause[];
 }
 
-type Of = Pick<Report, 'steps' | 'stepParts' | 'gapSums'> & {
+type GapsOf = Pick<Report, 'steps' | 'stepParts' | 'gapSums'> & {
   meta: { basis: { steady: boolean } };
 };
-const steadyOf = (report: Pick<Of, 'steps'>): Set<string> =>
+const steadyOf = (report: Pick<GapsOf, 'steps'>): Set<string> =>
   new Set(report.steps.filter((s) => s.typical).map((s) => `${s.step}/${s.device}`));
 
 /** Wall time of the parts of a steady step, summed over the basis. */
-export function partSums(report: Pick<Of, 'steps' | 'stepParts'>): { part: Part; ns: number }[] {
+export function partSums(
+  report: Pick<GapsOf, 'steps' | 'stepParts'>,
+): { part: Part; ns: number }[] {
   const steady = steadyOf(report);
   const sums = new Map<string, number>();
   for (const p of report.stepParts) {
@@ -41,7 +43,7 @@ export function partSums(report: Pick<Of, 'steps' | 'stepParts'>): { part: Part;
  * Idle time of the basis: what the step's bar counts, and of it what is in gaps of 1 µs or more, by
  * cause.
  */
-export function idleOf(report: Of): Idle {
+export function idleOf(report: GapsOf): Idle {
   const steady = steadyOf(report);
   const map = new Map<string, Cause>();
   for (const g of report.gapSums) {

@@ -1056,7 +1056,8 @@ export async function readReport(doc: Document): Promise<Report> {
   if (!index) throw new DataError('this file holds no data: it may have been cut short');
   if (index.format?.major !== FORMAT_MAJOR) {
     throw new DataError(
-      `this page reads data of format ${FORMAT_MAJOR}, the file has format ${String(index.format?.major)}`,
+      `this page reads data of format ${FORMAT_MAJOR}, the file has format ` +
+        `${String(index.format?.major)}`,
     );
   }
   const textOf: BlockText = (block) => {

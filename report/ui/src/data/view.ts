@@ -20,7 +20,6 @@ import { deviceMatcher } from './hardware';
 import { launchesNow } from './launches';
 import type { Place, Report } from './report';
 import { nearestKey, valuesOf, whatExists } from './filter_values';
-import { say } from '../texts';
 
 export interface View {
   query: Query;
@@ -241,7 +240,11 @@ function numbersThere(report: Report, term: NumberTerm, values: number[]): strin
         return significant(v);
     }
   };
-  return `${term.key} goes from ${said(known.reduce((a, b) => Math.min(a, b)))} to ${said(known.reduce((a, b) => Math.max(a, b)))}`;
+  return (
+    `${term.key} goes from ` +
+    `${said(known.reduce((a, b) => Math.min(a, b)))} to ` +
+    `${said(known.reduce((a, b) => Math.max(a, b)))}`
+  );
 }
 
 /**
@@ -362,13 +365,19 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
   const launches = launchesNow(report);
   if (!launches) {
     view.waiting = report.tables.rows('launches') > 0;
-    if (!view.waiting) view.notes.push(say('no_launches'));
+    if (!view.waiting)
+      view.notes.push(
+        'steps, devices and streams cannot be told apart: this file holds no launches',
+      );
     view.siteNs.set(sites.ns);
     view.siteCalls.set(sites.calls);
     return;
   }
   if (report.meta.launches.how !== 'all') {
-    view.notes.push(say('some_launches'));
+    view.notes.push(
+      'not all launches are in this file: figures by step, device or ' +
+        'stream hold only those that are',
+    );
   }
   // The basis stays: steady steps, if there are any and no step is asked for by name.
   const asked = terms.some((t) => t.key === 'step');
@@ -424,7 +433,9 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
     const [first] = [...parts].sort((a, b) => b[1] - a[1]);
     if (first)
       view.notes.push(
-        `${report.kernels.handle[first[0]] || report.kernels.name[first[0]]}${parts.size > 1 ? ` and ${plural(parts.size - 1, 'other')} were` : ' was'} launched elsewhere, too: sums have the part that was launched there${byLaunch ? ', as it is in the whole run' : ''}; Timeline and launches have all of it`,
+        `${report.kernels.handle[first[0]] || report.kernels.name[first[0]]}${parts.size > 1 ? ` and ${plural(parts.size - 1, 'other')} were` : ' was'} ` +
+          `launched elsewhere, too: sums have the part that was launched there${byLaunch ? ', as it is in the whole run' : ''}; ` +
+          'Timeline and launches have all of it',
       );
     if (hidden > 0.5)
       view.notes.push(`${duration(hidden)} were launched in places that this file does not name`);
@@ -618,7 +629,8 @@ export function computeView(report: Report, text: string, fold = true): View {
       const first = wanted.find((other) => other.key === t.key)!;
       if (first !== wanted[i])
         view.notes.push(
-          `nothing is both ${first.raw} and ${t.raw}: ${first.raw},${t.raw.slice(t.raw.indexOf(':') + 1)} means either`,
+          `nothing is both ${first.raw} and ${t.raw}: ${first.raw},${t.raw.slice(t.raw.indexOf(':') + 1)} ` +
+            'means either',
         );
     });
   }

@@ -27,15 +27,15 @@ export interface Layout {
   height: number;
 }
 
-interface V {
+interface LayoutNode {
   id: number;
   w: number;
   h: number;
   rank: number;
   x: number;
   pos: number;
-  ins: V[];
-  outs: V[];
+  ins: LayoutNode[];
+  outs: LayoutNode[];
   dummy: boolean;
 }
 
@@ -49,19 +49,19 @@ export function layout(
 ): Layout {
   const gapX = options.gapX ?? 26,
     gapY = options.gapY ?? 42;
-  const vs = new Map<number, V>();
+  const vs = new Map<number, LayoutNode>();
   for (const s of sizes)
     vs.set(s.id, { ...s, rank: 0, x: 0, pos: 0, ins: [], outs: [], dummy: false });
   const edges = links.filter((e) => e.from !== e.to && vs.has(e.from) && vs.has(e.to));
-  const pairs = new Map<string, { from: V; to: V; chain: V[] }>();
+  const pairs = new Map<string, { from: LayoutNode; to: LayoutNode; chain: LayoutNode[] }>();
   for (const e of edges) {
     const key = `${e.from}>${e.to}`;
     if (pairs.has(key) || pairs.has(`${e.to}>${e.from}`)) continue;
     pairs.set(key, { from: vs.get(e.from)!, to: vs.get(e.to)!, chain: [] });
   }
   // Ranks: longest path from the sources; then sources move down to where they are used.
-  const ins = new Map<V, V[]>(),
-    outs = new Map<V, V[]>();
+  const ins = new Map<LayoutNode, LayoutNode[]>(),
+    outs = new Map<LayoutNode, LayoutNode[]>();
   for (const v of vs.values()) {
     ins.set(v, []);
     outs.set(v, []);
@@ -70,10 +70,10 @@ export function layout(
     ins.get(p.to)!.push(p.from);
     outs.get(p.from)!.push(p.to);
   }
-  const waiting = new Map<V, number>();
+  const waiting = new Map<LayoutNode, number>();
   for (const v of vs.values()) waiting.set(v, ins.get(v)!.length);
   const queue = [...vs.values()].filter((v) => waiting.get(v) === 0);
-  const order: V[] = [];
+  const order: LayoutNode[] = [];
   for (let i = 0; i < queue.length; ++i) {
     const v = queue[i]!;
     order.push(v);
@@ -93,8 +93,8 @@ export function layout(
   const placed = new Set(order);
   const least = Math.min(0, ...order.map((v) => v.rank));
   for (const v of order) v.rank -= least;
-  const layers: V[][] = [];
-  const put = (v: V): void => void (layers[v.rank] ??= []).push(v);
+  const layers: LayoutNode[][] = [];
+  const put = (v: LayoutNode): void => void (layers[v.rank] ??= []).push(v);
   order.forEach(put);
   for (const v of vs.values()) if (!placed.has(v)) put(v); // Only where there was a cycle.
   for (let i = 0; i < layers.length; ++i) layers[i] ??= [];
@@ -102,7 +102,7 @@ export function layout(
   for (const p of pairs.values()) {
     let last = p.from;
     for (let r = p.from.rank + 1; r < p.to.rank; ++r) {
-      const d: V = {
+      const d: LayoutNode = {
         id: next--,
         w: 2,
         h: 0,
@@ -144,7 +144,7 @@ export function layout(
     const down = sweep % 2 === 0;
     for (let k = 1; k < layers.length; ++k) {
       const l = layers[down ? k : layers.length - 1 - k]!;
-      const mid = new Map<V, number>();
+      const mid = new Map<LayoutNode, number>();
       for (const v of l) {
         const near = (down ? v.ins : v.outs).map((u) => u.pos).sort((a, b) => a - b);
         const m = near.length;
@@ -173,8 +173,9 @@ export function layout(
 
   // Coordinates: everyone wants to stand under the mean of its neighbours; order and distances
   // hold.
-  const distance = (a: V, b: V): number => (a.w + b.w) / 2 + (a.dummy && b.dummy ? gapX / 2 : gapX);
-  const project = (l: V[], want: number[], weight: number[]): void => {
+  const distance = (a: LayoutNode, b: LayoutNode): number =>
+    (a.w + b.w) / 2 + (a.dummy && b.dummy ? gapX / 2 : gapX);
+  const project = (l: LayoutNode[], want: number[], weight: number[]): void => {
     const offset: number[] = [0];
     for (let i = 1; i < l.length; ++i) offset.push(offset[i - 1]! + distance(l[i - 1]!, l[i]!));
     // Pool adjacent violators of want - offset: the closest rising sequence.
@@ -198,7 +199,7 @@ export function layout(
       l.map((_, i) => i),
       l.map(() => 1),
     );
-  const mean = (vs2: V[]): number => sumBy(vs2, (v) => v.x) / vs2.length;
+  const mean = (vs2: LayoutNode[]): number => sumBy(vs2, (v) => v.x) / vs2.length;
   for (let pass = 0; pass < 24; ++pass) {
     const down = pass % 2 === 0;
     for (let k = 0; k < layers.length; ++k) {
@@ -274,7 +275,8 @@ export function smooth(points: [number, number][]): string {
     d +=
       Math.abs(x0 - x1) < 0.5
         ? `L${x1.toFixed(1)} ${y1.toFixed(1)}`
-        : `C${x0.toFixed(1)} ${m.toFixed(1)} ${x1.toFixed(1)} ${m.toFixed(1)} ${x1.toFixed(1)} ${y1.toFixed(1)}`;
+        : `C${x0.toFixed(1)} ${m.toFixed(1)} ${x1.toFixed(1)} ${m.toFixed(1)} ` +
+          `${x1.toFixed(1)} ${y1.toFixed(1)}`;
   }
   return d;
 }

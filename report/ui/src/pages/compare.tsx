@@ -4,7 +4,19 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { compared, isRefused, sameCount, wholeDifference } from '../components/base';
-import { Handle, Letter, Mid, Seg, Dim, Bar, Cap, Num, Lk, NumHead, Tag } from '../components/bits';
+import {
+  Handle,
+  Letter,
+  MiddleCut,
+  Choice,
+  DimText,
+  HeadingBar,
+  HeadingEnd,
+  NumberCell,
+  TextButton,
+  NumberHead,
+  Tag,
+} from '../components/bits';
 import { NoPage } from '../components/hidden_pages';
 import {
   changes,
@@ -18,15 +30,14 @@ import {
   times,
   words,
 } from '../components/table';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import type { Entity } from '../data/report';
 import { setTerm } from '../filter';
-import { count, ms, percent, plural, signed, sumBy } from '../format';
+import { count, formatMs, percent, plural, signed, sumBy } from '../format';
 import { hueOf, kindWords, phaseWords } from '../phases';
-import { go } from '../state';
-import { say } from '../texts';
+import { navigate } from '../state';
 
-const BY = [
+const GROUPINGS = [
   ['op', 'op'],
   ['phase', 'phase'],
   ['layer', 'layer'],
@@ -35,7 +46,7 @@ const BY = [
   ['kernel', 'kernel'],
   ['module', 'module'],
 ] as const;
-type By = (typeof BY)[number][0];
+type Grouping = (typeof GROUPINGS)[number][0];
 
 interface Row {
   name: string;
@@ -63,7 +74,7 @@ const callsText = (r: Row): string => {
 function DeltaBar({ ns, max, alike }: { ns: number; max: number; alike: boolean }): VNode {
   const part = max > 0 ? Math.min(1, Math.abs(ns) / max) * 50 : 0;
   return (
-    <span class={`dbar ${!alike ? 'other' : ns > 0 ? 'up' : 'down'}`} mute>
+    <span class={`dbar ${!alike ? 'other' : ns > 0 ? 'up' : 'down'}`} aria-hidden>
       <i
         style={ns > 0 ? { left: '50%', width: `${part}%` } : { right: '50%', width: `${part}%` }}
       />
@@ -71,19 +82,19 @@ function DeltaBar({ ns, max, alike }: { ns: number; max: number; alike: boolean 
   );
 }
 
-const MOST = 12;
+const MAX_ROWS = 12;
 
 export function ComparePage(): VNode {
-  const { report, state } = useCtx();
+  const { report, state } = useReport();
   const allChanges = state.args['all'] === '1';
   const c = compared(report);
   // A view of one row tells nothing.
-  const views = BY.filter(
+  const views = GROUPINGS.filter(
     ([id]) => id === 'op' || (c && c.groups.by.filter((b) => b === id).length > 1),
   );
   // Ops of programs that are no counterparts do not go in pairs; phases can be laid side by side,
   // or kinds of work.
-  const usual: By =
+  const usual: Grouping =
     (c && isRefused(c) && report.resolve(state.sel)?.type !== 'op' && views[1]?.[0]) || 'op';
   const by = views.find(([id]) => id === state.args['by'])?.[0] ?? usual;
   const chosen = state.args['c'] === undefined ? -1 : Number(state.args['c']);
@@ -124,7 +135,7 @@ export function ComparePage(): VNode {
   const { meta } = c;
   if (meta.same_recording)
     return (
-      <p class="note good" tid="compare-verdict">
+      <p class="note good" data-testid="compare-verdict">
         {meta.verdict}
       </p>
     );
@@ -223,25 +234,26 @@ export function ComparePage(): VNode {
             : []),
         ]
       : []),
-    words('name', by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], nameOf, {
+    words('name', by === 'op' ? 'op' : GROUPINGS.find(([id]) => id === by)![1], nameOf, {
       cls: 'name',
-      cell: (r) => <Mid text={nameOf(r)} tail={18} />,
+      cell: (r) => <MiddleCut text={nameOf(r)} tail={18} />,
     }),
     times('base', 'base', 56, (r) => r.base, {
       from: 340,
       as: 'base ms',
       exact: ['base_ns', (r) => Math.round(r.base)],
-      cell: (r) => (r.base === 0 ? <Dim>·</Dim> : ms(r.base)),
+      cell: (r) => (r.base === 0 ? <DimText>·</DimText> : formatMs(r.base)),
     }),
     times('now', 'new', 56, (r) => r.now, {
       from: 340,
       as: 'new ms',
       exact: ['new_ns', (r) => Math.round(r.now)],
-      cell: (r) => (r.now === 0 ? <Dim>·</Dim> : ms(r.now)),
+      cell: (r) => (r.now === 0 ? <DimText>·</DimText> : formatMs(r.now)),
     }),
     changes('delta', 'Δ ms', 64, (r) => r.now - r.base, {
       sort: (r) => Math.abs(r.now - r.base),
-      cell: (r) => (r.now === r.base ? <Dim>0</Dim> : <b>{signed((r.now - r.base) / 1e6)}</b>),
+      cell: (r) =>
+        r.now === r.base ? <DimText>0</DimText> : <b>{signed((r.now - r.base) / 1e6)}</b>,
     }),
     ...(uneven
       ? [
@@ -252,18 +264,18 @@ export function ComparePage(): VNode {
               r.calls > 0 && isFinite(each(r)) ? (
                 <>
                   {signed(each(r) / 1e6)}{' '}
-                  <Dim>
+                  <DimText>
                     {`${each(r) > 0 ? '+' : ''}${percent(each(r), r.now - each(r))}%`.replace(
                       '+<',
                       '<',
                     )}
-                  </Dim>
+                  </DimText>
                 </>
               ) : (
                 ''
               ),
             as: 'Δ, calls alike, ms',
-            title: say('alike'),
+            title: 'less the base at as many calls as this run made: what calls take longer each',
           }),
         ]
       : []),
@@ -339,7 +351,7 @@ export function ComparePage(): VNode {
     key: 'total',
     kind: 'total',
     lead: chosen >= 0 && by === 'op' ? 'rows of this change' : 'all device time',
-    cells: { base: ms(base), now: ms(now), delta: signed((now - base) / 1e6) },
+    cells: { base: formatMs(base), now: formatMs(now), delta: signed((now - base) / 1e6) },
   });
   const table: TableProps<Row> = {
     columns,
@@ -352,15 +364,15 @@ export function ComparePage(): VNode {
     twoLines: two,
     fileName: 'compare',
     selected: by === 'op' && picked >= 0 ? `r${picked}` : '',
-    onSort: (s) => go({ args: { s } }),
+    onSort: (s) => navigate({ args: { s } }),
   };
   return (
     <>
-      <div tid="compare-verdict">
+      <div data-testid="compare-verdict">
         <h2 class="cmp-h">{meta.heading}</h2>
         {meta.reasons && <p class="ink2">{meta.reasons}</p>}
       </div>
-      <p class="note" tid="compare-noise">
+      <p class="note" data-testid="compare-noise">
         {meta.noise}
       </p>
       {meta.qualifications.map((q) => (
@@ -371,28 +383,35 @@ export function ComparePage(): VNode {
       ))}
       {c.changes.n > 0 && (
         <div class="tbox wraps">
-          <table class="cmp" tid="compare-changes" aria="Changes">
+          <table class="cmp" data-testid="compare-changes" aria-label="Changes">
             <thead>
               <tr>
-                <NumHead>Δ ms</NumHead>
+                <NumberHead>Δ ms</NumberHead>
                 <th>what changed</th>
                 {hasPlaces && <th>where</th>}
-                <th title={say('counted')}>known by</th>
+                <th
+                  title={
+                    'counted: numbers of calls, bytes, kernels, which do not scatter; ' +
+                    'measured: times, which do'
+                  }
+                >
+                  known by
+                </th>
               </tr>
             </thead>
             <tbody>
               {Array.from(
-                { length: allChanges ? c.changes.n : Math.min(c.changes.n, MOST) },
+                { length: allChanges ? c.changes.n : Math.min(c.changes.n, MAX_ROWS) },
                 (_, k) => (
                   <tr class={k === chosen ? 'on' : ''}>
-                    <Num>{signed(c.changes.delta[k]! / 1e6)}</Num>
+                    <NumberCell>{signed(c.changes.delta[k]! / 1e6)}</NumberCell>
                     <td class="wrap">
                       {c.changeRows.has(k) ? (
-                        <Lk
+                        <TextButton
                           aria-pressed={k === chosen}
                           title="show its rows"
                           onClick={() =>
-                            go({
+                            navigate({
                               args: {
                                 c: k === chosen ? undefined : String(k),
                                 by: usual === 'op' ? undefined : 'op',
@@ -401,7 +420,7 @@ export function ComparePage(): VNode {
                           }
                         >
                           {c.changes.text[k]!}
-                        </Lk>
+                        </TextButton>
                       ) : (
                         c.changes.text[k]!
                       )}
@@ -417,18 +436,18 @@ export function ComparePage(): VNode {
                   </tr>
                 ),
               )}
-              {c.changes.n > MOST && !allChanges && (
-                <tr class="oth" tid="changes-cut">
-                  <Num>
+              {c.changes.n > MAX_ROWS && !allChanges && (
+                <tr class="oth" data-testid="changes-cut">
+                  <NumberCell>
                     {signed(
-                      Array.from({ length: c.changes.n - MOST }, (_, k) =>
-                        c.changes.wall[MOST + k] ? 0 : c.changes.delta[MOST + k]!,
+                      Array.from({ length: c.changes.n - MAX_ROWS }, (_, k) =>
+                        c.changes.wall[MAX_ROWS + k] ? 0 : c.changes.delta[MAX_ROWS + k]!,
                       ).reduce((a, v) => a + v, 0) / 1e6,
                     )}
-                  </Num>
+                  </NumberCell>
                   <td colSpan={hasPlaces ? 3 : 2}>
-                    {plural(c.changes.n - MOST, 'other change')} ·{' '}
-                    <Lk onClick={() => go({ args: { all: '1' } })}>show</Lk>
+                    {plural(c.changes.n - MAX_ROWS, 'other change')} ·{' '}
+                    <TextButton onClick={() => navigate({ args: { all: '1' } })}>show</TextButton>
                   </td>
                 </tr>
               )}
@@ -436,27 +455,28 @@ export function ComparePage(): VNode {
           </table>
         </div>
       )}
-      <Bar>
+      <HeadingBar>
         <h2>Device time</h2>
-        <Seg
+        <Choice
           options={views}
           value={by}
           label="table by"
           testid="compare-by"
-          onChange={(v) => go({ args: { by: v === usual ? undefined : v, c: undefined } })}
+          onChange={(v) => navigate({ args: { by: v === usual ? undefined : v, c: undefined } })}
         />
-        <span class="sm ink2" tid="compare-unit">
+        <span class="sm ink2" data-testid="compare-unit">
           {unit}
           {uneven &&
-            '; “calls alike”: less the base at as many calls as this run; grey: it ran another number of times'}
+            '; “calls alike”: less the base at as many calls as this run; grey: ' +
+              'it ran another number of times'}
         </span>
-        <Cap>
+        <HeadingEnd>
           {chosen >= 0 && by === 'op' && (
-            <Lk onClick={() => go({ args: { c: undefined } })}>all rows</Lk>
+            <TextButton onClick={() => navigate({ args: { c: undefined } })}>all rows</TextButton>
           )}{' '}
           {plural(rows.length, 'row')} · <CopyMenu table={table} />
-        </Cap>
-      </Bar>
+        </HeadingEnd>
+      </HeadingBar>
       <DataTable {...table} />
     </>
   );

@@ -8,25 +8,25 @@ import {
   copiesText,
   Link,
   ranOnWords,
-  Mid,
+  MiddleCut,
   copyText,
   useWidth,
-  Dim,
-  Bar,
-  Cap,
+  DimText,
+  HeadingBar,
+  HeadingEnd,
   listen,
-  Lk,
-  Sm,
-  Small,
+  TextButton,
+  SecondaryText,
+  SmallText,
   Tag,
 } from '../components/bits';
 import { NoHlo } from '../components/no_hlo';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
 import { gpuOf } from '../data/hardware';
 import { midCut } from '../data/names';
 import { handlesOf, type Report } from '../data/report';
-import { byteRate, bytes, duration, ms, percent, plural, signed, sumBy } from '../format';
+import { byteRate, bytes, duration, formatMs, percent, plural, signed, sumBy } from '../format';
 import { layout, type Layout, smooth } from '../graph/layout';
 import {
   movesToHost,
@@ -38,9 +38,9 @@ import {
   whyNotFused,
 } from '../graph/select';
 import { hueOf, kindWords } from '../phases';
-import { go, move } from '../state';
+import { navigate, updateAddress } from '../state';
 
-const H = 52;
+const NODE_HEIGHT = 52;
 
 const selOf = (report: Report, hlo: Hlo, i: number): string =>
   hlo.op[i]! >= 0
@@ -92,9 +92,9 @@ function Drawing({
   divisor: number;
   step: number;
 }): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const [box, width] = useWidth<HTMLDivElement>(1000);
-  const { view } = useCtx();
+  const { view } = useReport();
   const [zoom, setZoom] = useState(1);
   const base = comparable(report) ? baseOps(report) : null;
   const body = useMemo(() => (open ? bodyOf(hlo, centre) : null), [hlo, centre, open]);
@@ -110,7 +110,7 @@ function Drawing({
     if (u)
       out.push([
         'graph-users',
-        `+${plural(u.n, 'user')}${u.ns > 0 ? `, ${ms(u.ns / divisor)} ms` : ''}`,
+        `+${plural(u.n, 'user')}${u.ns > 0 ? `, ${formatMs(u.ns / divisor)} ms` : ''}`,
       ]);
     return out;
   };
@@ -124,7 +124,7 @@ function Drawing({
                 w: Math.max(base ? 460 : 400, body.inner.width + 24),
                 h: body.inner.height + 58 + 14 * notesOf(i).length,
               }
-            : { id: i, w: W, h: H + 14 * ((foldOf(i) ? 1 : 0) + notesOf(i).length) },
+            : { id: i, w: W, h: NODE_HEIGHT + 14 * ((foldOf(i) ? 1 : 0) + notesOf(i).length) },
         ),
         n.links,
       ),
@@ -198,14 +198,18 @@ function Drawing({
     Math.max(0.8, Math.min(6, Math.log10(Math.max(10, b)) - 4.4));
   return (
     <div class="graphwrap">
-      <span class="seg gzoom" role="group" aria="Zoom">
-        <button aria="zoom out" tid="graph-out" onClick={() => zoomBy(1 / 1.3)}>
+      <span class="seg gzoom" role="group" aria-label="Zoom">
+        <button aria-label="zoom out" data-testid="graph-out" onClick={() => zoomBy(1 / 1.3)}>
           −
         </button>
-        <button tid="graph-fit" aria-pressed={zoom < 0} onClick={() => setZoom(zoom < 0 ? 1 : -1)}>
+        <button
+          data-testid="graph-fit"
+          aria-pressed={zoom < 0}
+          onClick={() => setZoom(zoom < 0 ? 1 : -1)}
+        >
           {zoom < 0 ? 'read' : 'all'}
         </button>
-        <button aria="zoom in" tid="graph-in" onClick={() => zoomBy(1.3)}>
+        <button aria-label="zoom in" data-testid="graph-in" onClick={() => zoomBy(1.3)}>
           +
         </button>
       </span>
@@ -214,7 +218,7 @@ function Drawing({
         class="graphbox"
         tabIndex={0}
         role="region"
-        aria="Graph"
+        aria-label="Graph"
         onPointerDown={onDown}
       >
         <svg
@@ -222,7 +226,7 @@ function Drawing({
           height={(plan.height + 2 * pad + 18) * scale}
           viewBox={`${-pad} ${-pad} ${plan.width + 2 * pad} ${plan.height + 2 * pad + 18}`}
           role="group"
-          aria={`Graph around ${hlo.name[centre]}: ${n.nodes.length} instructions`}
+          aria-label={`Graph around ${hlo.name[centre]}: ${n.nodes.length} instructions`}
         >
           <defs>
             {[
@@ -247,7 +251,10 @@ function Drawing({
             const l = n.links.find((k) => k.from === e.from && k.to === e.to);
             return (
               <path
-                class={`gedge ${l?.layout ? 'bad' : ''} ${picked === e.from || picked === e.to ? 'hot' : ''}`}
+                class={
+                  `gedge ${l?.layout ? 'bad' : ''} ` +
+                  `${picked === e.from || picked === e.to ? 'hot' : ''}`
+                }
                 d={smooth(e.points)}
                 stroke-width={heavy(l?.bytes ?? 0)}
                 marker-end={`url(#${l?.layout ? 'arb' : 'arr'})`}
@@ -277,24 +284,32 @@ function Drawing({
             const shape = hlo.shape[i]!.replace(/\{[^}]*\}/g, '');
             return (
               <g
-                class={`gnode ${big ? 'centre' : ''} ${i === picked ? 'picked' : ''} ${op < 0 && !loop ? 'pale' : ''} ${kept(i) || big ? '' : 'out'}`}
+                class={
+                  `gnode ${big ? 'centre' : ''} ${i === picked ? 'picked' : ''} ` +
+                  `${op < 0 && !loop ? 'pale' : ''} ${kept(i) || big ? '' : 'out'}`
+                }
                 transform={`translate(${b.x} ${b.y})`}
                 tabIndex={0}
                 role="button"
-                tid={`graph-node-${hlo.name[i]}`}
+                data-testid={`graph-node-${hlo.name[i]}`}
                 data-time={ns > 0 ? duration(ns) : ''}
-                onClick={() => go({ sel: selOf(report, hlo, i), args: { c: String(centre) } })}
+                onClick={() =>
+                  navigate({ sel: selOf(report, hlo, i), args: { c: String(centre) } })
+                }
                 onDblClick={() =>
-                  go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } })
+                  navigate({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } })
                 }
                 onKeyDown={(e) => {
                   if (e.key === 'Enter') {
                     e.stopPropagation();
-                    go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } });
+                    navigate({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } });
                   }
                 }}
               >
-                <title>{`${hlo.name[i]}, ${hlo.opcode[i]}, ${ns > 0 ? duration(ns) + mean : 'no launch'}${fold && `; ${fold}`}\n${hlo.shape[i]}\n${hlo.opName[i]}`}</title>
+                <title>
+                  {`${hlo.name[i]}, ${hlo.opcode[i]}, ` +
+                    `${ns > 0 ? duration(ns) + mean : 'no launch'}${fold && `; ${fold}`}\n${hlo.shape[i]}\n${hlo.opName[i]}`}
+                </title>
                 <rect class={`card p-${hue}`} width={b.w} height={b.h} rx="3" />
                 <rect class={`f p-${hue}`} width="4" height={b.h} rx="1.5" />
                 <text class="mono b" x="10" y="16">
@@ -360,7 +375,7 @@ function Drawing({
                         <text class="i2" x="10" y="58">
                           {count} together
                         </text>
-                        <text class="i2 e" x={b.w - 8} y="58" tid="graph-fold">
+                        <text class="i2 e" x={b.w - 8} y="58" data-testid="graph-fold">
                           {sum}
                         </text>
                       </>
@@ -380,7 +395,7 @@ function Drawing({
                 {notesOf(i)
                   .reverse()
                   .map(([id, text], k) => (
-                    <text class="d" x="10" y={b.h - 8 - 14 * k} tid={id}>
+                    <text class="d" x="10" y={b.h - 8 - 14 * k} data-testid={id}>
                       {text}
                     </text>
                   ))}
@@ -399,7 +414,7 @@ function Drawing({
 }
 
 export function GraphPage(): VNode {
-  const { report, state, view } = useCtx();
+  const { report, state, view } = useReport();
   const hlo = hloOf(report);
   const [done, setDone] = useState(false);
   const d = report.divisor;
@@ -446,9 +461,10 @@ export function GraphPage(): VNode {
         document.querySelector('dialog[open]')
       )
         return;
-      if (e.key === '+' || e.key === '=') move({ args: { n: String(Math.min(60, limit + 6)) } });
-      else if (e.key === '-') move({ args: { n: String(Math.max(6, limit - 6)) } });
-      else if (e.key === 'x') move({ args: { x: open ? 'no' : undefined } });
+      if (e.key === '+' || e.key === '=')
+        updateAddress({ args: { n: String(Math.min(60, limit + 6)) } });
+      else if (e.key === '-') updateAddress({ args: { n: String(Math.max(6, limit - 6)) } });
+      else if (e.key === 'x') updateAddress({ args: { x: open ? 'no' : undefined } });
       else if (
         (e.key === 'ArrowUp' || e.key === 'ArrowDown') &&
         (e.target as HTMLElement).getAttribute('role') !== 'tab'
@@ -458,7 +474,7 @@ export function GraphPage(): VNode {
           ...(e.key === 'ArrowUp' ? realOperands(hlo, at) : realUsers(hlo, at)).keys(),
         ].sort((a, b) => timeOf(report, hlo, b) - timeOf(report, hlo, a))[0];
         if (next === undefined) return;
-        go({
+        navigate({
           sel: selOf(report, hlo, next),
           args: { c: n!.nodes.includes(next) ? String(centre) : undefined },
         });
@@ -495,9 +511,9 @@ export function GraphPage(): VNode {
               args: { c: undefined, x: undefined, n: state.args['n'] },
             }}
           >
-            <Mid text={hlo.name[i]!} />
+            <MiddleCut text={hlo.name[i]!} />
           </Link>
-          <Dim>{figures(b, timeOf(report, hlo, i))}</Dim>
+          <DimText>{figures(b, timeOf(report, hlo, i))}</DimText>
         </li>
       ))}
       {list.length > 10 && (
@@ -538,7 +554,7 @@ export function GraphPage(): VNode {
   const callers = hlo.computations.callers(within);
   return (
     <>
-      <Bar>
+      <HeadingBar>
         <h2>
           Around {op >= 0 ? `${report.ops.handle[op]} ` : ''}
           <code>{hlo.name[centre]}</code>
@@ -547,21 +563,24 @@ export function GraphPage(): VNode {
           {n.nodes.length} nodes of {limit} allowed{' '}
           <button
             class="mini"
-            aria="fewer nodes"
-            onClick={() => move({ args: { n: String(Math.max(6, limit - 6)) } })}
+            aria-label="fewer nodes"
+            onClick={() => updateAddress({ args: { n: String(Math.max(6, limit - 6)) } })}
           >
             −
           </button>
           <button
             class="mini"
-            aria="more nodes"
-            onClick={() => move({ args: { n: String(Math.min(60, limit + 6)) } })}
+            aria-label="more nodes"
+            onClick={() => updateAddress({ args: { n: String(Math.min(60, limit + 6)) } })}
           >
             +
           </button>
         </span>
         {hlo.opcode[centre] === 'fusion' && (
-          <button class="sm" onClick={() => move({ args: { x: open ? 'no' : undefined } })}>
+          <button
+            class="sm"
+            onClick={() => updateAddress({ args: { x: open ? 'no' : undefined } })}
+          >
             {open ? 'close' : 'open'} the fusion <kbd>x</kbd>
           </button>
         )}
@@ -570,16 +589,16 @@ export function GraphPage(): VNode {
             in {hlo.computations.name[within]}, called by {hlo.name[callers[0]]}
           </Link>
         )}
-        <Cap>
+        <HeadingEnd>
           {there && `times of nodes: mean of ${there.of} devices · `}
           <TotalsNote delta={matched(report)} />
           {matched(report) && '(Δ ms against the base) · '}bitcasts, tuples and constants are folded
           into edges ·{' '}
-          <Lk onClick={() => void copyText(dot()).then(setDone)}>
+          <TextButton onClick={() => void copyText(dot()).then(setDone)}>
             {done ? 'DOT copied' : 'copy DOT'}
-          </Lk>
-        </Cap>
-      </Bar>
+          </TextButton>
+        </HeadingEnd>
+      </HeadingBar>
       <div class="split graphsplit">
         <Drawing
           hlo={hlo}
@@ -593,7 +612,7 @@ export function GraphPage(): VNode {
         <div class="secs">
           <section>
             <h3>What it moves</h3>
-            <Small>
+            <SmallText>
               Operands are {bytes(read)}, results {bytes(written)}.
               {calls > 0 && (
                 <>
@@ -619,21 +638,21 @@ export function GraphPage(): VNode {
                   .
                 </>
               )}
-            </Small>
+            </SmallText>
           </section>
           {bodies.length > 0 && (
             <section>
               <h3>Inside</h3>
               {bodies.map((c) => (
-                <Small>
+                <SmallText>
                   <Link
                     class="mono"
                     to={{ sel: selOf(report, hlo, hottest(c)), args: { c: undefined } }}
                   >
                     enter {hlo.computations.name[c]} ▸
                   </Link>{' '}
-                  <Dim>{plural(hlo.computations.count[c]!, 'instruction')}</Dim>
-                </Small>
+                  <DimText>{plural(hlo.computations.count[c]!, 'instruction')}</DimText>
+                </SmallText>
               ))}
             </section>
           )}
@@ -659,7 +678,7 @@ export function GraphPage(): VNode {
           )}
           <section>
             <h3>Legend</h3>
-            <Sm>
+            <SecondaryText>
               left stripe: phase (collectives and copies have their own)
               <br />
               edge width: log of bytes
@@ -671,7 +690,7 @@ export function GraphPage(): VNode {
               )}
               <br />
               dashed: no launch of its own
-            </Sm>
+            </SecondaryText>
           </section>
         </div>
       </div>

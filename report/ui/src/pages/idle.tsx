@@ -6,14 +6,14 @@ import {
   Handle,
   Unfiltered,
   Link,
-  Mid,
-  Dim,
-  Bar,
-  Cap,
-  Faint,
-  Mono,
-  Row,
-  Sm,
+  MiddleCut,
+  DimText,
+  HeadingBar,
+  HeadingEnd,
+  FaintText,
+  MonoText,
+  NameRow,
+  SecondaryText,
 } from '../components/bits';
 import { NoPage } from '../components/hidden_pages';
 import {
@@ -28,20 +28,30 @@ import {
   times,
   words,
 } from '../components/table';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { deviceName } from '../data/hardware';
 import { midCut } from '../data/names';
 import { hostText, threadNames } from '../data/host_threads';
 import { type Cause, causesOfFinding, idleOf } from '../data/idle';
 import type { Entity, Finding, GapRow, Report } from '../data/report';
-import { duration, gapCount, ms, msText, percent, plural, thousands, us, sumBy } from '../format';
+import {
+  duration,
+  gapCount,
+  formatMs,
+  msText,
+  percent,
+  plural,
+  thousands,
+  formatUs,
+  sumBy,
+} from '../format';
 import { CAUSE_WORDS } from '../phases';
-import { type Change, go } from '../state';
+import { type Change, navigate } from '../state';
 
-const MOST = 200;
+const MAX_ROWS = 200;
 
 export function IdlePage(): VNode {
-  const { report, state, printing } = useCtx();
+  const { report, state, printing } = useReport();
   const { basis } = report.meta;
   const means = ({ cause }: { cause: string }): string => report.meta.causes?.[cause] ?? '';
   const d = report.divisor;
@@ -66,7 +76,7 @@ export function IdlePage(): VNode {
   const about = (c: Cause): Finding[] =>
     [...findings].filter(([f, of]) => of.includes(c.cause) && partOf(f, c) >= 0.05).map(([f]) => f);
   const of = (f: Finding, c: Cause): string =>
-    partOf(f, c) < 0.98 ? `${ms((partOf(f, c) * c.ns) / d)} of it` : 'it';
+    partOf(f, c) < 0.98 ? `${formatMs((partOf(f, c) * c.ns) / d)} of it` : 'it';
   const any = causes.some((c) => about(c).length > 0);
   const columns: Column<Cause>[] = [
     words<Cause>('cause', 'cause', causeOf, {
@@ -74,7 +84,7 @@ export function IdlePage(): VNode {
       cell: (c) => (
         <span title={means(c)}>
           {causeOf(c)}
-          {c.short > 0 && <Dim> · {ms(c.short / d)} ms too short to judge</Dim>}
+          {c.short > 0 && <DimText> · {formatMs(c.short / d)} ms too short to judge</DimText>}
         </span>
       ),
     }),
@@ -106,7 +116,7 @@ export function IdlePage(): VNode {
                     <Link class="h" to={{ sel: f.handle }} title={f.title}>
                       {f.handle}
                     </Link>{' '}
-                    {of(f, c) !== 'it' && <Dim>{of(f, c)} </Dim>}
+                    {of(f, c) !== 'it' && <DimText>{of(f, c)} </DimText>}
                   </>
                 ))}
               </>
@@ -134,7 +144,7 @@ export function IdlePage(): VNode {
     text: lead,
     ns,
     testid: `cause-${key}`,
-    cells: { ms: ms(ns / d), pct: wall > 0 ? percent(ns, wall) : '', gaps },
+    cells: { ms: formatMs(ns / d), pct: wall > 0 ? percent(ns, wall) : '', gaps },
   });
   if (shorter > 0) lines.push(foot('shorter than 1 µs each', 'shorter', 'others', shorter, ''));
   lines.push(foot('all idle time', 'total', 'total', total, shorter > 0 ? '' : gapCount(n / d)));
@@ -147,14 +157,15 @@ export function IdlePage(): VNode {
     span: 'ms',
     onOpen: (l) =>
       l.row &&
-      go({
+      navigate({
         args: { cause: chosen.length === 1 && l.row.cause === chosen[0] ? undefined : l.row.cause },
       }),
   } as TableProps<Cause>;
   const idleSentence =
     main &&
     (main.cause !== 'unknown' || known.length === 0 || main.ns < 0.5 * total
-      ? `${main.ns < 0.5 * total ? `The largest part, ${percent(main.ns, total)}%` : main.ns === total ? 'All of it' : main.ns >= 0.995 * total ? `All but ${msText((total - main.ns) / d)} of it` : `Most of it, ${percent(main.ns, total)}%`}: ${main.cause === 'unknown' ? `the cause is not known${shortText(main)}` : causeOf(main)}.`
+      ? `${main.ns < 0.5 * total ? `The largest part, ${percent(main.ns, total)}%` : main.ns === total ? 'All of it' : main.ns >= 0.995 * total ? `All but ${msText((total - main.ns) / d)} of it` : `Most of it, ${percent(main.ns, total)}%`}: ` +
+        `${main.cause === 'unknown' ? `the cause is not known${shortText(main)}` : causeOf(main)}.`
       : `The cause of ${percent(main.ns, total)}% is not known${shortText(main)}${main.ns < 0.98 * total ? `; of the rest most is: ${causeOf(known[0]!)}` : ''}.`);
   // What is no idle time of these steps, and may be asked for here.
   const apart =
@@ -178,8 +189,8 @@ export function IdlePage(): VNode {
   return (
     <div class="idlegrid">
       <section>
-        <Bar>
-          <h2 tid="idle-sentence" ns={Math.round(total)}>
+        <HeadingBar>
+          <h2 data-testid="idle-sentence" data-ns={Math.round(total)}>
             Idle {msText(total / d)}
             {basis.steady ? ' a step' : ' in the whole run'}
             {wall > 0 ? `, ${percent(total, wall)}% of the step` : ''}
@@ -187,7 +198,7 @@ export function IdlePage(): VNode {
               ? `; ${msText(inGaps / d)} of it in ${gapCount(n / d)} gaps of 1 µs or more`
               : `, in ${plural(Math.round(n / d), 'gap')} of 1 µs or more`}
           </h2>
-          <Cap>
+          <HeadingEnd>
             <Unfiltered />
             {devices < 2
               ? ''
@@ -195,9 +206,9 @@ export function IdlePage(): VNode {
                 ? `mean of ${devices} devices · `
                 : `${devices} devices together · `}
             <CopyMenu table={table} />
-          </Cap>
-        </Bar>
-        <Sm tid="idle-why">
+          </HeadingEnd>
+        </HeadingBar>
+        <SecondaryText data-testid="idle-why">
           {idleSentence}
           {hidden && <> Some of it is work: {hidden.text}.</>}
           {hiding && (
@@ -227,9 +238,9 @@ export function IdlePage(): VNode {
             </>
           )}
           {loops && ` Besides: ${loops}.`}
-        </Sm>
+        </SecondaryText>
         <DataTable {...table} />
-        <details class="sm ink2" tid="causes" open={printing}>
+        <details class="sm ink2" data-testid="causes" open={printing}>
           <summary>What the causes mean</summary>
           {causes.map((c) => (
             <p>
@@ -268,8 +279,8 @@ function Longest({
   const all = report.gaps.filter((g) => !report.meta.basis.steady || g.steady),
     inBasis = all.filter((g) => chosen.length === 0 || chosen.includes(g.cause));
   const sorted = inBasis.sort((a, b) => b.end - b.start - a.end + a.start),
-    list = sorted.slice(0, MOST);
-  const rest = sumBy(sorted.slice(MOST), (g) => g.end - g.start);
+    list = sorted.slice(0, MAX_ROWS);
+  const rest = sumBy(sorted.slice(MAX_ROWS), (g) => g.end - g.start);
   const names = report.devices.map((_, i) => deviceName(report, i));
   const opOf = (site: number): number => (site >= 0 ? sites.op[site]! : -1);
   const said = (site: number): string => {
@@ -292,12 +303,12 @@ function Longest({
     site < 0 ? (
       ''
     ) : (
-      <Row>
+      <NameRow>
         <Handle entity={entity(site)} />{' '}
-        <Mono>
-          <Mid text={said(site)} />
-        </Mono>
-      </Row>
+        <MonoText>
+          <MiddleCut text={said(site)} />
+        </MonoText>
+      </NameRow>
     );
   const range = (g: GapRow): string => (g.range >= 0 ? ranges.texts('text')[g.range]! : '');
   // A range may begin late in the gap, or end early: what it says nothing of is said.
@@ -350,7 +361,7 @@ function Longest({
         exact: ['gap_ns', (g) => g.end - g.start],
         cell: (g) => (
           <Link to={toTimeline(g)} title="on the timeline">
-            {us(g.end - g.start)}
+            {formatUs(g.end - g.start)}
           </Link>
         ),
       }),
@@ -405,11 +416,11 @@ function Longest({
         raw: (g: GapRow) => host(g) || 'not recorded',
         cell: (g) => (
           <span
-            tid="gap-host"
+            data-testid="gap-host"
             class="clamp"
             title={[host(g), g.evidence !== '' && launcher(g)].filter(Boolean).join('; ')}
           >
-            {host(g) || <Dim>not recorded</Dim>}
+            {host(g) || <DimText>not recorded</DimText>}
           </span>
         ),
       },
@@ -419,7 +430,7 @@ function Longest({
         from: 1100,
         cls: 'name',
         cell: (g, px) => (
-          <span tid="gap-thread" title={thread(g, true)}>
+          <span data-testid="gap-thread" title={thread(g, true)}>
             {midCut(thread(g), Math.floor((px - 14) / 6.6))}
           </span>
         ),
@@ -435,8 +446,8 @@ function Longest({
     entity: entityOf(g),
     timeline: toTimeline(g),
   }));
-  const shorter = `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}`;
-  if (inBasis.length > MOST)
+  const shorter = `${plural(inBasis.length - MAX_ROWS, 'shorter gap')}, ${duration(rest)}`;
+  if (inBasis.length > MAX_ROWS)
     lines.push({ key: 'rest', kind: 'others', lead: shorter, text: shorter });
   const table: TableProps<GapRow> = {
     columns,
@@ -445,35 +456,35 @@ function Longest({
     fileName: 'gaps',
     primary: true,
     span: narrow ? 'before' : 'cause',
-    onOpen: (l) => l.row && go(toTimeline(l.row)),
+    onOpen: (l) => l.row && navigate(toTimeline(l.row)),
   };
   const held = all.length;
   return (
     <section>
-      <Bar>
+      <HeadingBar>
         <h2>
           Longest gaps
           {chosen.length > 0 && `: ${chosen.map((c) => CAUSE_WORDS[c] ?? c).join(' or ')}`}
         </h2>
         {chosen.length > 0 && (
-          <button class="sm" onClick={() => go({ args: { cause: undefined } })}>
+          <button class="sm" onClick={() => navigate({ args: { cause: undefined } })}>
             all causes
           </button>
         )}
-        <Cap>
+        <HeadingEnd>
           {held < counted
             ? `of the longest ${thousands(held)}; the sums above hold all ${thousands(counted)} · `
             : ''}
           a row opens it on the timeline · <CopyMenu table={table} />
-        </Cap>
-      </Bar>
+        </HeadingEnd>
+      </HeadingBar>
       {list.length > 0 ? (
         <DataTable {...table} />
       ) : (
         <p class="dim">No single gap of it is in this file.</p>
       )}
       {list.length > 0 && (
-        <Faint>The longest takes {duration(list[0]!.end - list[0]!.start)}.</Faint>
+        <FaintText>The longest takes {duration(list[0]!.end - list[0]!.start)}.</FaintText>
       )}
     </section>
   );

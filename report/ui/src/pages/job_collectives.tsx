@@ -4,7 +4,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { CellBar, Dim } from '../components/bits';
+import { CellBar, DimText } from '../components/bits';
 import { type Column, DataTable, figures, type Line, times, words } from '../components/table';
 import type { Report } from '../data/report';
 import { rowsOf } from '../data/table';
@@ -102,9 +102,9 @@ export function JobCollectives({
       raw: (c) => (c.last < 0 ? '' : `${names[c.last]}, ${c.lastTimes} of ${c.paired}`),
       cell: (c) =>
         c.last < 0 ? (
-          <Dim>not known</Dim>
+          <DimText>not known</DimText>
         ) : 3 * c.lastTimes < c.paired ? (
-          <Dim>by turns</Dim>
+          <DimText>by turns</DimText>
         ) : (
           `${names[c.last]}, ${percent(c.lastTimes, c.paired)}%`
         ),
@@ -119,7 +119,7 @@ export function JobCollectives({
   const alone = all.filter((c) => c.paired === 0).length;
   const left = report.meta.left_out.find((l) => l.what === 'job_collectives' && l.rows > 0);
   return (
-    <details tid="job-collectives" open={all.length <= 12}>
+    <details data-testid="job-collectives" open={all.length <= 12}>
       <summary>
         Collectives of the job: {plural(all.length, 'instruction')}
         {left && ` of ${thousands(all.length + left.rows)}`}, the most exposed first

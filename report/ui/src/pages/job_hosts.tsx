@@ -7,7 +7,7 @@ import { median } from '../charts/rank_map';
 import { changes, type Column, DataTable, figures, type Line, words } from '../components/table';
 import { signed } from '../format';
 import { CLASS_WORDS } from '../phases';
-import { Dim } from '../components/bits';
+import { DimText } from '../components/bits';
 
 export interface HostRank {
   host: string;
@@ -73,7 +73,7 @@ export function JobHosts({ ranks }: { ranks: readonly HostRank[] }): VNode | nul
         title: `${title}: a step of its ranks against the median of their like`,
         cell: (h) =>
           isNaN(h.more[kind]) ? (
-            <Dim>·</Dim>
+            <DimText>·</DimText>
           ) : (
             <span
               class="heat"
@@ -90,7 +90,7 @@ export function JobHosts({ ranks }: { ranks: readonly HostRank[] }): VNode | nul
   ];
   const lines: Line<Host>[] = hosts.map((h) => ({ key: h.host, row: h, testid: `host-${h.host}` }));
   return (
-    <details tid="job-hosts" open={hosts.length <= 8}>
+    <details data-testid="job-hosts" open={hosts.length <= 8}>
       <summary>Hosts by kind of work, against the median of their like</summary>
       <DataTable columns={columns} lines={lines} label="Hosts by kind of work" fileName="hosts" />
     </details>

@@ -10,15 +10,15 @@ import {
   CellBar,
   Handle,
   Link,
-  Linked,
-  Mid,
+  LinkedText,
+  MiddleCut,
   useLoad,
-  Dim,
-  Bar,
+  DimText,
+  HeadingBar,
   Problem,
-  Cap,
-  Mono,
-  Row,
+  HeadingEnd,
+  MonoText,
+  NameRow,
 } from '../components/bits';
 import {
   changes,
@@ -31,7 +31,7 @@ import {
   times,
   words,
 } from '../components/table';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { deviceNumber } from '../data/hardware';
 import { loadLaunches } from '../data/launches';
 import type { Report } from '../data/report';
@@ -40,7 +40,7 @@ import { setTerm } from '../filter';
 import {
   baseName,
   duration,
-  ms,
+  formatMs,
   percent,
   plural,
   sentenceOf,
@@ -49,11 +49,10 @@ import {
   thousands,
 } from '../format';
 import { CLASS_WORDS } from '../phases';
-import { go } from '../state';
+import { navigate } from '../state';
 import { JobCollectives } from './job_collectives';
 import { JobHosts } from './job_hosts';
 import { slowestOps } from './ranks';
-import { say } from '../texts';
 
 /**
  * How often a rank is the last to come, of the collectives in which nobody is it more often, and
@@ -199,7 +198,7 @@ async function cellsOf(report: Report, ranks: JobRank[]) {
 }
 
 export function JobRanks(): VNode {
-  const { report, state } = useCtx();
+  const { report, state } = useReport();
   const ranks = useMemo(() => ranksOf(report), [report]);
   const { value: cells, error } = useLoad(() => cellsOf(report, ranks), [report, ranks]);
   // By what each costs; where that is not known, by what it computes.
@@ -264,10 +263,10 @@ export function JobRanks(): VNode {
       'excess',
       changes('cost', 'Δ median ms', 120, (r) => r.excess, {
         cls: 'bar',
-        title: say('excess'),
+        title: 'what it needs by itself more than the median of its like, median over the steps',
         cell: (r) =>
           isNaN(r.excess) ? (
-            <Dim>·</Dim>
+            <DimText>·</DimText>
           ) : (
             <CellBar
               value={Math.max(0, r.excess)}
@@ -300,7 +299,9 @@ export function JobRanks(): VNode {
             num: true,
             width: 124,
             from: 1000,
-            title: say('late'),
+            title:
+              'median arrival skew of collectives in which nobody comes last more ' +
+              'often; executions',
             sort: lateNs,
             raw: (r: JobRank) => (isNaN(lateNs(r)) ? null : lateNs(r) / 1e6),
             show: significant,
@@ -308,10 +309,10 @@ export function JobRanks(): VNode {
               const l = late.get(r.row);
               return l ? (
                 <span title={`last in ${thousands(l.times)} of ${thousands(l.of)} executions`}>
-                  <Dim>{percent(l.times, l.of)}% of them</Dim> {ms(l.skew)}
+                  <DimText>{percent(l.times, l.of)}% of them</DimText> {formatMs(l.skew)}
                 </span>
               ) : (
-                <Dim>·</Dim>
+                <DimText>·</DimText>
               );
             },
           },
@@ -331,16 +332,16 @@ export function JobRanks(): VNode {
             cell: (r: JobRank) => {
               const s = slow.get(r.device);
               return s && s.ns >= 1e3 ? (
-                <Row>
+                <NameRow>
                   <Handle op={s.op} />
                   &nbsp;
-                  <Mono>
-                    <Mid text={report.ops.name[s.op]!} />
-                  </Mono>
+                  <MonoText>
+                    <MiddleCut text={report.ops.name[s.op]!} />
+                  </MonoText>
                   &nbsp;<span class="dim nb">{signed(s.ns / 1e6)} ms</span>
-                </Row>
+                </NameRow>
               ) : (
-                <Dim>{r.device < 0 ? 'launches elsewhere' : '·'}</Dim>
+                <DimText>{r.device < 0 ? 'launches elsewhere' : '·'}</DimText>
               );
             },
           },
@@ -371,7 +372,7 @@ export function JobRanks(): VNode {
       raw: (r) => (isNaN(r.clockError) ? '' : duration(r.clockError)),
       cell: (r) =>
         r.clockSet > 0 ? (
-          <Dim>not aligned</Dim>
+          <DimText>not aligned</DimText>
         ) : isNaN(r.clockError) ? (
           ''
         ) : (
@@ -423,7 +424,7 @@ export function JobRanks(): VNode {
     const i = step === undefined ? -1 : r.row * cells!.steps.length + cells!.steps.indexOf(step),
       from = cells?.start[i] ?? NaN;
     const own = report.steps.some((s) => s.device === r.device && s.step === step);
-    go({
+    navigate({
       page: 'timeline',
       f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))),
       args: own
@@ -435,7 +436,7 @@ export function JobRanks(): VNode {
   };
   const notice = (place: 'map' | 'table'): VNode | false =>
     said?.[0] === place && (
-      <p class="note" role="status" tid="rank-elsewhere">
+      <p class="note" role="status" data-testid="rank-elsewhere">
         {said[1]}
       </p>
     );
@@ -453,29 +454,29 @@ export function JobRanks(): VNode {
   const here = ranks.filter((r) => r.device >= 0).length;
   return (
     <>
-      <Bar>
-        <h2 tid="rank-sentence">
-          {job?.heading ? <Linked text={job.heading} /> : plural(ranks.length, 'rank')}
+      <HeadingBar>
+        <h2 data-testid="rank-sentence">
+          {job?.heading ? <LinkedText text={job.heading} /> : plural(ranks.length, 'rank')}
         </h2>
-        <Cap>
+        <HeadingEnd>
           <Unfiltered />
           {plural(ranks.length, 'rank')}, mean per step · <CopyMenu table={table} />
-        </Cap>
-      </Bar>
+        </HeadingEnd>
+      </HeadingBar>
       {job?.path && (
-        <p class="dim" tid="rank-path">
+        <p class="dim" data-testid="rank-path">
           {job.path}.
         </p>
       )}
       {finding && (
-        <p class="lede" tid="rank-cost">
+        <p class="lede" data-testid="rank-cost">
           {finding.evidence
             .map((e) => sentenceOf(e.text))
             .filter(Boolean)
             .join(' ')}{' '}
           {finding.action && (
             <>
-              <b>Try:</b> <Linked text={finding.action} />.{' '}
+              <b>Try:</b> <LinkedText text={finding.action} />.{' '}
             </>
           )}
           <Link to={{ page: 'verdict', sel: finding.handle }} class="h">
@@ -484,7 +485,7 @@ export function JobRanks(): VNode {
         </p>
       )}
       {apart && (
-        <p class="note warn" tid="clocks">
+        <p class="note warn" data-testid="clocks">
           Clocks of {plural(ranks.filter((r) => r.clockSet > 0).length, 'rank')} have no collective
           in common with the first rank’s: steps are put side by side by their number.
         </p>
@@ -505,7 +506,8 @@ export function JobRanks(): VNode {
             ? `launches of ${thousands(here)} are here: a click opens their step`
             : 'a click opens the step'}
           {left &&
-            `; of steps that follow each other the longest is shown, ${thousands(left.rows)} cells are not in this file`}
+            '; of steps that follow each other the longest is shown, ' +
+              `${thousands(left.rows)} cells are not in this file`}
         </RankMap>
       ) : (
         error === undefined && <p class="dim">reading steps…</p>

@@ -8,22 +8,22 @@ import {
   CellBar,
   Handle,
   Link,
-  Mid,
+  MiddleCut,
   Scope,
-  Seg,
+  Choice,
   SourceChip,
   commonPath,
   LeftOut,
   useLoad,
   useWidth,
-  Dim,
-  Bar,
+  DimText,
+  HeadingBar,
   Problem,
-  Cap,
-  Lk,
-  Mono,
-  Row,
-  Sm,
+  HeadingEnd,
+  TextButton,
+  MonoText,
+  NameRow,
+  SecondaryText,
   Tag,
 } from '../components/bits';
 import { NoPage } from '../components/hidden_pages';
@@ -38,7 +38,7 @@ import {
   times,
   words,
 } from '../components/table';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
 import { groupOf, type Live, type LiveValue, loadLive, savedAt, writerOf } from '../data/memory';
 import type { Entity, Report } from '../data/report';
@@ -54,17 +54,16 @@ import {
   sumBy,
 } from '../format';
 import { hueOf, LIVE_WORDS, PHASES, phaseWords, type Hue } from '../phases';
-import { go } from '../state';
-import { say } from '../texts';
+import { navigate } from '../state';
 
-const BY = [
+const GROUPINGS = [
   ['value', 'value'],
   ['owner', 'owner'],
   ['layer', 'layer'],
   ['op', 'op'],
   ['source', 'source'],
 ] as const;
-const MOST = 100;
+const MAX_ROWS = 100;
 
 /** What XLA itself reserved for a module; 0: its buffer assignment was not recorded. */
 export function reserved(report: Report, module: number): number {
@@ -135,7 +134,9 @@ function Curve({ report, live, at }: { report: Report; live: Live; at: number })
         x1 = (left + (w * (c + 1)) / columns).toFixed(1);
       bottom = `L${x1} ${y(base[c]!).toFixed(1)}L${x0} ${y(base[c]!).toFixed(1)}` + bottom;
       base[c]! += sum[c]!;
-      top += `${c === 0 ? 'M' : 'L'}${x0} ${y(base[c]!).toFixed(1)}L${x1} ${y(base[c]!).toFixed(1)}`;
+      top +=
+        `${c === 0 ? 'M' : 'L'}${x0} ${y(base[c]!).toFixed(1)}L${x1} ` +
+        `${y(base[c]!).toFixed(1)}`;
     }
     return { hue, d: `${top}${bottom}Z` };
   });
@@ -147,15 +148,19 @@ function Curve({ report, live, at }: { report: Report; live: Live; at: number })
   const words = (i: number): string =>
     `${hlo.name[live.order[i]!] ?? ''}: ${bytes(live.alive[i]!)}`;
   return (
-    <div ref={box} class="memcurve" tid="memory-curve">
+    <div ref={box} class="memcurve" data-testid="memory-curve">
       <svg
         width={width}
         height={h + 22}
         role="img"
-        aria={`Memory over ${plural(n, 'instruction')} in the order they run: at most ${bytes(live.peak)} at ${hlo.name[live.order[live.peakAt]!]}; the table has what is alive then`}
+        aria-label={
+          `Memory over ${plural(n, 'instruction')} in the order they run: at ` +
+          `most ${bytes(live.peak)} at ${hlo.name[live.order[live.peakAt]!]}; ` +
+          'the table has what is alive then'
+        }
         onMouseMove={(e) => setTip({ x: e.offsetX, at: position(e) })}
         onMouseLeave={() => setTip(null)}
-        onClick={(e) => go({ args: { at: String(position(e)) } })}
+        onClick={(e) => navigate({ args: { at: String(position(e)) } })}
       >
         {ticks.map((t) => (
           <>
@@ -187,10 +192,11 @@ function Curve({ report, live, at }: { report: Report; live: Live; at: number })
       <p class="legend sm">
         {layers.map(({ hue }) => (
           <span class="ph">
-            <span class={`ltr p-${hue}`} mute />
+            <span class={`ltr p-${hue}`} aria-hidden />
             {hue === 'other'
               ? 'arguments, constants, other'
-              : `written by ${hue === 'collective' ? 'a collective' : hue === 'copy' ? 'a copy' : phaseWords(hue)}`}
+              : 'written by ' +
+                `${hue === 'collective' ? 'a collective' : hue === 'copy' ? 'a copy' : phaseWords(hue)}`}
           </span>
         ))}
       </p>
@@ -233,7 +239,7 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
   const plenty = most < 0.5 * capacity;
   const less = report.meta.findings.find((f) => f.id.includes('recompute'));
   return (
-    <section class="frees" tid="memory-frees">
+    <section class="frees" data-testid="memory-frees">
       <h3>What would free some of it</h3>
       <ul class="evid">
         <li>
@@ -259,9 +265,11 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
               .
             </>
           ) : donated.length > 0 ? (
-            `Donation: ${plural(donated.length, 'argument')} with ${bytes(sum(donated))} already give their memory to results; no other has a result of its shape${could.length > 0 ? ` above 1% of the peak` : ''}.`
+            `Donation: ${plural(donated.length, 'argument')} with ` +
+            `${bytes(sum(donated))} already give their memory to results; no ` +
+            `other has a result of its shape${could.length > 0 ? ` above 1% of the peak` : ''}.`
           ) : (
-            say('no_donation')
+            'Donation: no argument has the shape of a result above 1% of the peak.'
           )}
         </li>
         <li>
@@ -295,7 +303,8 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
               . <code>jax.checkpoint</code> (TensorFlow: <code>tf.recompute_grad</code>) around{' '}
               {top ? 'that layer' : 'the layers'} can free it
               {top?.known
-                ? ` and costs up to ${msText(top.costNs)}${report.meta.basis.steady ? ' a step' : ''}, the forward time of it and of what is in it`
+                ? ` and costs up to ${msText(top.costNs)}${report.meta.basis.steady ? ' a step' : ''}, ` +
+                  'the forward time of it and of what is in it'
                 : ''}
               .
               {named.length > 1
@@ -306,9 +315,10 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
                 : ''}
             </>
           ) : hlo.phase.includes('backward') ? (
-            `Computing again: less than 1% of the peak waits for the backward pass${at === live.peakAt ? '' : ' here'}.`
+            'Computing again: less than 1% of the peak waits for the backward ' +
+            `pass${at === live.peakAt ? '' : ' here'}.`
           ) : (
-            say('no_backward')
+            'Computing again: this program has no backward pass that values wait for.'
           )}
         </li>
       </ul>
@@ -316,7 +326,7 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
   );
 }
 
-interface Row {
+interface NameRow {
   key: string;
   v?: LiveValue;
   size: number;
@@ -325,10 +335,10 @@ interface Row {
 }
 
 function Buffers({ report, live, at }: { report: Report; live: Live; at: number }): VNode {
-  const { state } = useCtx();
+  const { state } = useReport();
   const hlo = hloOf(report);
   const common = useMemo(() => commonPath(report), [report]);
-  const by = BY.find(([b]) => b === state.args['by'])?.[0] ?? 'value';
+  const by = GROUPINGS.find(([b]) => b === state.args['by'])?.[0] ?? 'value';
   const here = live.values
     .filter((v) => v.first <= at && v.last >= at)
     .sort((a, b) => b.size - a.size);
@@ -347,11 +357,11 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
             : opKind(hlo.opName[w(v)]!) || hlo.opcode[w(v)]!
           : sourceLine(hlo.file[w(v)]!, hlo.line[w(v)]!) ||
             (fixed(v) ? `${LIVE_WORDS[v.kind]}s` : 'no source line');
-  let rows: Row[];
+  let rows: NameRow[];
   if (by === 'value')
     rows = here.map((v, i) => ({ key: String(i), v, size: v.size, n: 1, name: hlo.name[w(v)]! }));
   else {
-    const map = new Map<string, Row>();
+    const map = new Map<string, NameRow>();
     for (const v of here) {
       const key = keyOf(v);
       const to = map.get(key) ?? { key, v, size: 0, n: 0, name: key };
@@ -361,27 +371,27 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
     }
     rows = [...map.values()].sort((a, b) => b.size - a.size);
   }
-  const rest = rows.slice(MOST);
-  rows = rows.slice(0, MOST);
+  const rest = rows.slice(MAX_ROWS);
+  rows = rows.slice(0, MAX_ROWS);
   const most = rows[0]?.size ?? 1;
   const inst = (i: number): VNode =>
     i < 0 ? (
-      <Dim>to the end</Dim>
+      <DimText>to the end</DimText>
     ) : hlo.op[i]! >= 0 ? (
-      <Row>
+      <NameRow>
         <Handle op={hlo.op[i]} />{' '}
-        <Mono>
-          <Mid text={hlo.name[i]!} />
-        </Mono>
-      </Row>
+        <MonoText>
+          <MiddleCut text={hlo.name[i]!} />
+        </MonoText>
+      </NameRow>
     ) : (
       <Link class="mono" to={{ sel: report.selOf({ type: 'instruction', row: i }) }}>
-        <Mid text={hlo.name[i]!} />
+        <MiddleCut text={hlo.name[i]!} />
       </Link>
     );
   const life = (v: LiveValue): string =>
     fixed(v) ? 'always' : `${significant((100 * (v.last - v.first + 1)) / live.order.length)}%`;
-  const size = times<Row>('size', 'MB', 104, (r) => r.size, {
+  const size = times<NameRow>('size', 'MB', 104, (r) => r.size, {
     title: 'bytes / 1,000,000',
     cls: 'bar',
     exact: ['bytes', (r) => r.size],
@@ -394,10 +404,10 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
       />
     ),
   });
-  const share = shares<Row>('pct', '%', 56, (r) => r.size, whole, {
+  const share = shares<NameRow>('pct', '%', 56, (r) => r.size, whole, {
     title: 'of what is alive then',
   });
-  const columns: Column<Row>[] =
+  const columns: Column<NameRow>[] =
     by === 'value'
       ? [
           {
@@ -462,7 +472,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
             cell: (r) => <SourceChip file={hlo.file[w(r.v!)]!} line={hlo.line[w(r.v!)]!} />,
           },
           {
-            ...words<Row>('life', 'alive', (r) => life(r.v!), {
+            ...words<NameRow>('life', 'alive', (r) => life(r.v!), {
               title: 'share of the program, in instructions',
               width: 64,
               from: 760,
@@ -476,7 +486,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
             from: 1180,
             cls: 'name',
             raw: (r) => (r.v!.reader >= 0 ? hlo.name[r.v!.reader]! : ''),
-            cell: (r) => (fixed(r.v!) ? <Dim>·</Dim> : inst(r.v!.reader)),
+            cell: (r) => (fixed(r.v!) ? <DimText>·</DimText> : inst(r.v!.reader)),
           },
         ]
       : [
@@ -485,7 +495,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
             label: by,
             cls: 'name',
             raw: (r) => r.name,
-            cell: (r) => <Mid text={r.name} tail={24} />,
+            cell: (r) => <MiddleCut text={r.name} tail={24} />,
           },
           size,
           share,
@@ -501,7 +511,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
         ];
   const entityOf = (i: number): Entity =>
     hlo.op[i]! >= 0 ? { type: 'op', row: hlo.op[i]! } : { type: 'instruction', row: i };
-  const lines: Line<Row>[] = rows.map((r) => ({
+  const lines: Line<NameRow>[] = rows.map((r) => ({
     key: r.key,
     row: r,
     ns: r.size,
@@ -530,7 +540,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
     ns: whole,
     cells: { size: significant(whole / 1e6), pct: '100' },
   });
-  const table: TableProps<Row> = {
+  const table: TableProps<NameRow> = {
     columns,
     lines,
     label: 'Values alive',
@@ -541,26 +551,26 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
   };
   return (
     <section>
-      <Bar>
+      <HeadingBar>
         <h3>Alive {at === live.peakAt ? 'at the peak' : 'here'}, largest first</h3>
-        <Seg
+        <Choice
           label="Group"
           testid="memory-by"
           value={by}
-          options={BY}
-          onChange={(b) => go({ args: { by: b === 'value' ? undefined : b } })}
+          options={GROUPINGS}
+          onChange={(b) => navigate({ args: { by: b === 'value' ? undefined : b } })}
         />
-        <Cap>
+        <HeadingEnd>
           <CopyMenu table={table} />
-        </Cap>
-      </Bar>
+        </HeadingEnd>
+      </HeadingBar>
       <DataTable {...table} />
     </section>
   );
 }
 
 export function MemoryPage(): VNode {
-  const { report, state } = useCtx();
+  const { report, state } = useReport();
   const { value: lives, error } = useLoad(() => loadLive(report), [report]);
   if (error !== undefined) return <Problem text={error} />;
   if (!lives) return <p class="dim">reading what lives when…</p>;
@@ -595,8 +605,8 @@ export function MemoryPage(): VNode {
   return (
     <div class="secs">
       <section>
-        <Bar>
-          <h2 tid="memory-sentence">
+        <HeadingBar>
+          <h2 data-testid="memory-sentence">
             {module.name} {xla > 0 ? 'reserves' : 'holds'} {bytes(most)}
             {xla > 0 ? '' : ' at its peak'}
             {capacity > 0 ? `, ${percent(most, capacity)}% of the device` : ''}
@@ -606,8 +616,8 @@ export function MemoryPage(): VNode {
               module{' '}
               <select
                 value={module.handle}
-                aria="module"
-                onChange={(e) => go({ args: { m: e.currentTarget.value, at: undefined } })}
+                aria-label="module"
+                onChange={(e) => navigate({ args: { m: e.currentTarget.value, at: undefined } })}
               >
                 {lives.slice(0, 60).map((l) => (
                   <option value={report.modules[l.module]!.handle}>
@@ -624,13 +634,13 @@ export function MemoryPage(): VNode {
               </select>
             </label>
           )}
-          <Cap>
+          <HeadingEnd>
             <Unfiltered />
             {plural(live.order.length, 'instruction')} in program order,{' '}
             {plural(live.values.length, 'value')}
-          </Cap>
-        </Bar>
-        <Sm tid="memory-how">
+          </HeadingEnd>
+        </HeadingBar>
+        <SecondaryText data-testid="memory-how">
           {at === live.peakAt ? 'Most is in use, ' : ''}
           {bytes(live.alive[at]!)}
           {at === live.peakAt ? ',' : ' are in use'} while{' '}
@@ -663,13 +673,18 @@ export function MemoryPage(): VNode {
             .join(', ')}
           .{' '}
           {at !== live.peakAt && (
-            <Lk onClick={() => go({ args: { at: undefined } })}>back to the peak</Lk>
+            <TextButton onClick={() => navigate({ args: { at: undefined } })}>
+              back to the peak
+            </TextButton>
           )}
-        </Sm>
-        <p class="note" tid="memory-basis">
+        </SecondaryText>
+        <p class="note" data-testid="memory-basis">
           {xla > 0
-            ? `XLA’s buffer assignment reserves ${bytes(xla)} for the whole program. ${bytes(Math.max(0, xla - live.peak))} of it lie unused between values at the peak.`
-            : say('live_ranges')}{' '}
+            ? `XLA’s buffer assignment reserves ${bytes(xla)} for the whole ` +
+              `program. ${bytes(Math.max(0, xla - live.peak))} of it lie unused ` +
+              'between values at the peak.'
+            : 'An estimate from live ranges: no buffer assignment of this module ' +
+              'was recorded.'}{' '}
           What the framework holds outside of this program is not in it.
         </p>
         <LeftOut what={['live_values', 'memory']} />

@@ -9,13 +9,13 @@ import {
   Letter,
   Link,
   PhaseStack,
-  Seg,
+  Choice,
   sourceFiles,
-  Dim,
-  Bar,
-  Cap,
-  Faint,
-  Small,
+  DimText,
+  HeadingBar,
+  HeadingEnd,
+  FaintText,
+  SmallText,
   Tag,
 } from '../components/bits';
 import { BY_MODULE, NoHlo } from '../components/no_hlo';
@@ -30,7 +30,7 @@ import {
   type TableProps,
   times,
 } from '../components/table';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import type { Report } from '../data/report';
 import { buildTree, type Node, type TreeBy } from '../data/tree';
 import { wholeOf } from '../data/view';
@@ -38,7 +38,7 @@ import { addTerm, setTerm } from '../filter';
 import {
   count,
   baseName,
-  ms,
+  formatMs,
   opKind,
   peakPercent,
   percent,
@@ -48,9 +48,8 @@ import {
   sumBy,
 } from '../format';
 import { type Hue, PHASES, phaseWords, SHORT_PHASES } from '../phases';
-import { go, linkTo } from '../state';
+import { navigate, linkTo } from '../state';
 import { NothingMatches } from './ops';
-import { say } from '../texts';
 
 interface Row {
   node: Node;
@@ -80,7 +79,7 @@ function Heat({ node, divisor }: { node: Node; divisor: number }): VNode {
         <span
           class={`heat ${names.length > 40 ? 'dense' : ''}`}
           role="img"
-          aria={`${title} of each repeat: ${values.map((v) => ms(v)).join(', ')} ms`}
+          aria-label={`${title} of each repeat: ${values.map((v) => formatMs(v)).join(', ')} ms`}
         >
           {values.map((v, i) => (
             <i
@@ -90,14 +89,14 @@ function Heat({ node, divisor }: { node: Node; divisor: number }): VNode {
                   names.length > 12 ? `${Math.max(0.7, Math.min(5, 220 / names.length))}px` : '',
                 opacity: String(0.25 + (0.75 * v) / max),
               }}
-              title={`${names[i]}: ${ms(v)} ms`}
+              title={`${names[i]}: ${formatMs(v)} ms`}
             />
           ))}
         </span>
-        <Dim>
-          {min === max ? ms(max) : `${ms(min)}–${ms(max)}`} ms
+        <DimText>
+          {min === max ? formatMs(max) : `${formatMs(min)}–${formatMs(max)}`} ms
           {phases.length > 1 ? ' with recompute' : ''}
-        </Dim>
+        </DimText>
       </span>
     );
   };
@@ -114,7 +113,7 @@ function Heat({ node, divisor }: { node: Node; divisor: number }): VNode {
 }
 
 export function ModelPage(): VNode {
-  const { report, view, state } = useCtx();
+  const { report, view, state } = useReport();
   const by = (
     ['scope', 'source', 'stack', 'module'].includes(state.args['g'] ?? '')
       ? state.args['g']
@@ -188,7 +187,7 @@ export function ModelPage(): VNode {
           kind: 'detail',
           lead: (
             <span class="each" style={{ paddingLeft: `${depth * 14 + 30}px` }}>
-              <Dim>each, {[...c.members.keys()].length}</Dim> <Heat node={c} divisor={d} />
+              <DimText>each, {[...c.members.keys()].length}</DimText> <Heat node={c} divisor={d} />
             </span>
           ),
         });
@@ -206,7 +205,7 @@ export function ModelPage(): VNode {
       const phases = Object.fromEntries(
         PHASES.map((p, i) => [p, sum((c) => c.phases[i]!)] as const)
           .filter(([, v]) => v > 0)
-          .map(([p, v]) => [p, ms(v / d)] as const),
+          .map(([p, v]) => [p, formatMs(v / d)] as const),
       );
       lines.push({
         key: `${id}/…`,
@@ -216,10 +215,10 @@ export function ModelPage(): VNode {
         lead: <span style={{ paddingLeft: `${depth * 14 + 16}px` }}>{plural(rest, 'other')}</span>,
         cells: {
           ...phases,
-          total: ms(ns / d),
+          total: formatMs(ns / d),
           pct: percent(ns, root.ns),
           calls: calls > 0 ? count(calls / d) : '',
-          waste: wasteOf > 0 ? ms(waste / d) : '',
+          waste: wasteOf > 0 ? formatMs(waste / d) : '',
           ...(then && {
             delta: signed((ns / d - sumBy(small, (c) => then.get(baseKey(c)) ?? 0)) / 1e6),
           }),
@@ -265,7 +264,7 @@ export function ModelPage(): VNode {
       ),
       as: `${phaseWords(p)}, ${report.perStep}`,
       exact: [`${p}_ns`, (r) => Math.round(r.node.phases[i]!)],
-      cell: (r) => (r.node.phases[i]! > 0 ? ms(r.node.phases[i]! / d) : <Dim>·</Dim>),
+      cell: (r) => (r.node.phases[i]! > 0 ? formatMs(r.node.phases[i]! / d) : <DimText>·</DimText>),
     });
   };
   const columns: Column<Row>[] = [
@@ -284,7 +283,7 @@ export function ModelPage(): VNode {
               <button
                 class="tri"
                 aria-expanded={open}
-                aria={`${open ? 'fold' : 'open'} ${n.name}`}
+                aria-label={`${open ? 'fold' : 'open'} ${n.name}`}
                 onClick={() => flip(r.id)}
               >
                 {open ? '▾' : '▸'}
@@ -344,7 +343,9 @@ export function ModelPage(): VNode {
       title: `% ${wholeOf(view)}`,
     }),
     figures('ratio', 'bwd/fwd', 64, (r) => againOf(r.node) / r.node.phases[0]!, {
-      title: say('ratio'),
+      title:
+        'bwd/fwd: backward with recompute over forward, of device time; the ' +
+        'Verdict’s tile is of wall time',
       from: 760,
       cell: (r) => ratio(againOf(r.node), r.node.phases[0]!),
     }),
@@ -357,7 +358,15 @@ export function ModelPage(): VNode {
       from: 560,
       as: `waste, ${report.perStep}`,
       cell: (r) =>
-        r.node.wasteOf > 0 ? r.node.waste > 0 ? ms(r.node.waste / d) : <Dim>·</Dim> : '',
+        r.node.wasteOf > 0 ? (
+          r.node.waste > 0 ? (
+            formatMs(r.node.waste / d)
+          ) : (
+            <DimText>·</DimText>
+          )
+        ) : (
+          ''
+        ),
     }),
     figures('peak', '% peak', 62, (r) => peak(r.node), { from: 740, show: peakPercent }),
   ];
@@ -369,8 +378,8 @@ export function ModelPage(): VNode {
     span: shownPhases[0] ?? 'total',
     primary: true,
     fileName: `model-${by}`,
-    onSort: (s) => go({ args: { s } }),
-    onOpen: (l) => l.row && go(toOf(l.row.node)),
+    onSort: (s) => navigate({ args: { s } }),
+    onOpen: (l) => l.row && navigate(toOf(l.row.node)),
   };
   const folded = [...walkNodes(root)].find((n) => n.members && n.members.size > 1);
   const height = Math.max(420, Math.min(760, lines.length * 24));
@@ -380,9 +389,9 @@ export function ModelPage(): VNode {
     );
   return (
     <>
-      <Bar>
+      <HeadingBar>
         <h2>Time by model component</h2>
-        <Seg
+        <Choice
           label="Group by"
           testid="group-by"
           value={by}
@@ -392,18 +401,18 @@ export function ModelPage(): VNode {
             ['stack', 'Python stack'],
             ['module', 'module'],
           ]}
-          onChange={(g) => go({ args: { g: g === 'scope' ? undefined : g } })}
+          onChange={(g) => navigate({ args: { g: g === 'scope' ? undefined : g } })}
         />
         {by === 'scope' && folded && (
           <span class="sm ink2">
             {folded.members!.size} scopes folded into <code>{folded.name}</code>
           </span>
         )}
-        <Cap>
+        <HeadingEnd>
           <TotalsNote delta={then !== null} />
           device time, {report.perStep} · <CopyMenu table={table} />
-        </Cap>
-      </Bar>
+        </HeadingEnd>
+      </HeadingBar>
       {root.ns === 0 ? (
         <NothingMatches />
       ) : (
@@ -411,9 +420,10 @@ export function ModelPage(): VNode {
           <div>
             <DataTable {...table} cls="tree" />
             {root.phases[0]! > 0 && againOf(root) > 0 && (
-              <Faint tid="model-ratio">
-                {say('ratio')}. Of all here: {ratio(againOf(root), root.phases[0]!)}.
-              </Faint>
+              <FaintText data-testid="model-ratio">
+                bwd/fwd: backward with recompute over forward, of device time; the Verdict’s tile is
+                of wall time. Of all here: {ratio(againOf(root), root.phases[0]!)}.
+              </FaintText>
             )}
           </div>
           <figure>
@@ -431,7 +441,7 @@ export function ModelPage(): VNode {
               height={height}
               depth={by === 'stack' ? 8 : 5}
               selected={(state.f.match(/scope:(\S+)\*/) ?? [])[1] ?? ''}
-              onPick={(n) => go(toOf(n))}
+              onPick={(n) => navigate(toOf(n))}
               whole={wholeOf(view)}
               totals={!report.meta.basis.steady}
               base={then ? (n) => then.get(baseKey(n)) ?? 0 : undefined}
@@ -440,17 +450,17 @@ export function ModelPage(): VNode {
         </div>
       )}
       {by === 'scope' && state.f.includes('scope:') && (
-        <Small>
+        <SmallText>
           <a
             href={linkTo({ f: setTerm(state.f, 'scope', undefined) })}
             onClick={(e) => {
               e.preventDefault();
-              go({ f: setTerm(state.f, 'scope', undefined) });
+              navigate({ f: setTerm(state.f, 'scope', undefined) });
             }}
           >
             all components
           </a>
-        </Small>
+        </SmallText>
       )}
     </>
   );

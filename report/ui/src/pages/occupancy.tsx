@@ -8,19 +8,19 @@ import {
   Handle,
   Letter,
   Meter,
-  Mid,
+  MiddleCut,
   Missing,
   useWidth,
-  Dim,
-  Cols,
-  Bar,
-  Cap,
-  Num,
-  Lk,
-  Mono,
-  NumHead,
-  Row,
-  Sm,
+  DimText,
+  ColumnWidths,
+  HeadingBar,
+  HeadingEnd,
+  NumberCell,
+  TextButton,
+  MonoText,
+  NumberHead,
+  NameRow,
+  SecondaryText,
 } from '../components/bits';
 import {
   changes,
@@ -36,11 +36,20 @@ import {
   times,
   words,
 } from '../components/table';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { gpuOf } from '../data/hardware';
 import type { Device, Report } from '../data/report';
 import { wholeOf } from '../data/view';
-import { ms, peakPercent, percent, plural, signed, significant, thousands, sumNs } from '../format';
+import {
+  formatMs,
+  peakPercent,
+  percent,
+  plural,
+  signed,
+  significant,
+  thousands,
+  sumNs,
+} from '../format';
 import {
   lastWave,
   type Occupancy,
@@ -50,11 +59,10 @@ import {
   wavesOf,
 } from '../occupancy';
 import { type Hue, limiterWords } from '../phases';
-import { go } from '../state';
+import { navigate } from '../state';
 import { GpuPicker } from './roofline';
-import { say } from '../texts';
 
-interface Row {
+interface NameRow {
   key: string;
   kernel: number;
   site: number;
@@ -113,7 +121,7 @@ function baseOf(
 }
 
 /** Is occupancy what to change? Only after the roofline has been asked. */
-function lever(r: Omit<Row, 'lever' | 'yes'>, kind: string, device: Device): [string, boolean] {
+function lever(r: Omit<NameRow, 'lever' | 'yes'>, kind: string, device: Device): [string, boolean] {
   if (kind === 'collective') return ['no: it waits for links and other GPUs', false];
   if (r.reached >= 60) return [`no: at ${peakPercent(r.reached)}% of its ${r.bound} bound`, false];
   if (r.waves < 1)
@@ -126,7 +134,8 @@ function lever(r: Omit<Row, 'lever' | 'yes'>, kind: string, device: Device): [st
     r.occ && r.limiter.includes('registers') ? registerSteps(r.shape, device)[0] : undefined;
   if (step)
     return [
-      `${isNaN(r.reached) ? 'perhaps' : r.pct < 50 ? 'yes' : 'little'}: ${step.limit} registers give ${significant(step.pct)}%`,
+      `${isNaN(r.reached) ? 'perhaps' : r.pct < 50 ? 'yes' : 'little'}: ` +
+        `${step.limit} registers give ${significant(step.pct)}%`,
       r.pct < 50 && r.reached < 50,
     ];
   if (r.limiter.includes('shared_memory') && kind === 'gemm')
@@ -141,7 +150,7 @@ function lever(r: Omit<Row, 'lever' | 'yes'>, kind: string, device: Device): [st
   ];
 }
 
-function Limits({ row }: { row: Row }): VNode | null {
+function Limits({ row }: { row: NameRow }): VNode | null {
   const o = row.occ;
   if (!o) return null;
   const entries = (['registers', 'warps', 'shared_memory', 'blocks'] as const).map(
@@ -153,10 +162,10 @@ function Limits({ row }: { row: Row }): VNode | null {
       <h3>
         {row.ops.length > 0 && <Handle op={row.ops[0]} />} Blocks per SM that each limit allows
       </h3>
-      <Sm>
+      <SecondaryText>
         {plural(o.blocksPerSm, 'block')} of {plural(o.warpsPerBlock, 'warp')}:{' '}
         {significant(row.pct)}%, limited by {row.limiter.replace('_', ' ')}.
-      </Sm>
+      </SecondaryText>
       <div class="limits">
         {entries.map(([n, v]) => (
           <div class={v === o.blocksPerSm ? 'b' : ''}>
@@ -175,7 +184,7 @@ function Limits({ row }: { row: Row }): VNode | null {
   );
 }
 
-function Steps({ row, device }: { row: Row; device: Device }): VNode | null {
+function Steps({ row, device }: { row: NameRow; device: Device }): VNode | null {
   const [ref, width] = useWidth<HTMLDivElement>(420);
   if (!row.occ) return null;
   const h = 190,
@@ -197,16 +206,20 @@ function Steps({ row, device }: { row: Row; device: Device }): VNode | null {
   return (
     <div ref={ref}>
       <h3>What would raise it</h3>
-      <Sm>
+      <SecondaryText>
         {next
           ? `${row.shape.registers - next.limit} registers fewer give ${significant(next.pct)}%.`
-          : `Fewer registers ${/registers, |, registers/.test(row.limiter) ? `alone do not raise it: it is limited by ${limiterWords(row.limiter.replace(/registers, |, registers/, ''))}, too.` : 'do not raise it.'}`}
-      </Sm>
+          : 'Fewer registers ' +
+            `${/registers, |, registers/.test(row.limiter) ? `alone do not raise it: it is limited by ${limiterWords(row.limiter.replace(/registers, |, registers/, ''))}, too.` : 'do not raise it.'}`}
+      </SecondaryText>
       <svg
         width={width}
         height={h}
         role="img"
-        aria={`Occupancy by registers per thread; now ${row.shape.registers} registers, ${significant(row.pct)}%`}
+        aria-label={
+          `Occupancy by registers per thread; now ${row.shape.registers} ` +
+          `registers, ${significant(row.pct)}%`
+        }
       >
         {[0, 25, 50, 75, 100].map((p) => (
           <g>
@@ -264,7 +277,7 @@ function Steps({ row, device }: { row: Row; device: Device }): VNode | null {
 }
 
 /** The calculator: any of the four numbers may be changed. */
-function WhatIf({ row, device }: { row: Row; device: Device }): VNode {
+function WhatIf({ row, device }: { row: NameRow; device: Device }): VNode {
   const [change, setChange] = useState<Partial<Shape>>({});
   const shape: Shape = { ...row.shape, ...change };
   const o = occupancyOf(shape, device);
@@ -274,7 +287,7 @@ function WhatIf({ row, device }: { row: Row; device: Device }): VNode {
       <span>{label}</span>
       <input
         type="number"
-        tid={`whatif-${key}`}
+        data-testid={`whatif-${key}`}
         min={min}
         max={max}
         step={step}
@@ -292,7 +305,7 @@ function WhatIf({ row, device }: { row: Row; device: Device }): VNode {
         {field('smem', 'shared memory per block, B', 0, 233472, 1024)}
         {field('blocks', 'blocks in the grid', 1, 2 ** 31)}
       </div>
-      <p tid="whatif-result">
+      <p data-testid="whatif-result">
         {o ? (
           <>
             <b>{significant(o.pct)}%</b> occupancy, limited by {limiterWords(o.limiter)};{' '}
@@ -318,7 +331,7 @@ function WhatIf({ row, device }: { row: Row; device: Device }): VNode {
 }
 
 export function OccupancyPage(): VNode {
-  const { report, view, state } = useCtx();
+  const { report, view, state } = useReport();
   const { sites, ops, kernels } = report;
   const gpu = state.args['gpu'] ?? '';
   const device = gpuOf(report, gpu);
@@ -327,7 +340,7 @@ export function OccupancyPage(): VNode {
   const rows = useMemo(() => {
     const map = new Map<
       string,
-      Omit<Row, 'occ' | 'pct' | 'limiter' | 'waves' | 'reached' | 'bound' | 'lever' | 'yes'> & {
+      Omit<NameRow, 'occ' | 'pct' | 'limiter' | 'waves' | 'reached' | 'bound' | 'lever' | 'yes'> & {
         wasteNs: number;
         knownNs: number;
       }
@@ -365,7 +378,7 @@ export function OccupancyPage(): VNode {
         }
       }
     }
-    const out: Row[] = [];
+    const out: NameRow[] = [];
     for (const r of map.values()) {
       const occ = device && r.shape.registers > 0 ? occupancyOf(r.shape, device) : undefined;
       const own = gpu === '';
@@ -398,7 +411,8 @@ export function OccupancyPage(): VNode {
         title="No occupancy"
         why={
           onGpu
-            ? say('no_grid')
+            ? 'No launch in sight has a grid and block: they were not recorded, or ' +
+              'the filter leaves none.'
             : 'This run is not of a GPU: its ops have no grid and no registers.'
         }
         command={onGpu ? 'LD_PRELOAD=$(xlatrace lib) python train.py' : undefined}
@@ -408,13 +422,13 @@ export function OccupancyPage(): VNode {
   // Figures of the base stand beside those of the whole run only, and of this device.
   const then =
     matched(report) && !view.filtered ? new Map(rows.map((r) => [r.key, baseOf(report, r)])) : null;
-  const was = (r: Row): { ns: number; pct: number } => then!.get(r.key)!;
-  const columns: Column<Row>[] = [
+  const was = (r: NameRow): { ns: number; pct: number } => then!.get(r.key)!;
+  const columns: Column<NameRow>[] = [
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
     words('kernel', 'kernel', (r) => kernels.name[r.kernel] ?? '', {
       cls: 'name mono',
       cell: (r) => (
-        <Mid
+        <MiddleCut
           text={kernels.name[r.kernel] || kernels.symbol[r.kernel] || ''}
           tail={14}
           title={kernels.symbol[r.kernel] || kernels.name[r.kernel]!}
@@ -438,7 +452,7 @@ export function OccupancyPage(): VNode {
     }),
     ...(then
       ? [
-          changes<Row>('delta', 'Δ ms', 72, (r) => r.ns / d - was(r).ns, {
+          changes<NameRow>('delta', 'Δ ms', 72, (r) => r.ns / d - was(r).ns, {
             cell: (r) => <Delta now={r.ns / d} then={was(r).ns} />,
             title: 'against the ops of the row in the base',
           }),
@@ -465,14 +479,14 @@ export function OccupancyPage(): VNode {
     }),
     ...(then && gpu === ''
       ? [
-          figures<Row>('deltaocc', 'Δ occ.', 56, (r) => r.pct - was(r).pct, {
+          figures<NameRow>('deltaocc', 'Δ occ.', 56, (r) => r.pct - was(r).pct, {
             cell: (r) =>
               r.pct - was(r).pct ? (
                 <span title={`base ${significant(was(r).pct)}%`}>{signed(r.pct - was(r).pct)}</span>
               ) : isNaN(was(r).pct) ? (
                 ''
               ) : (
-                <Dim>·</Dim>
+                <DimText>·</DimText>
               ),
             title: 'points of occupancy against the base',
           }),
@@ -515,8 +529,8 @@ export function OccupancyPage(): VNode {
     ) ??
     rows.find((r) => r.yes) ??
     rows.find((r) => r.occ);
-  const named = (r: Row): boolean => r.ops[0] !== undefined && ops.name[r.ops[0]] !== '';
-  const lines: Line<Row>[] = shown.map((r) => ({
+  const named = (r: NameRow): boolean => r.ops[0] !== undefined && ops.name[r.ops[0]] !== '';
+  const lines: Line<NameRow>[] = shown.map((r) => ({
     key: r.key,
     row: r,
     ns: Math.round(r.ns),
@@ -533,13 +547,14 @@ export function OccupancyPage(): VNode {
       ns: Math.round(sumNs(rest)),
       lead: (
         <>
-          {plural(rest.length, 'other')} · <Lk onClick={() => go({ args: { all: '1' } })}>show</Lk>
+          {plural(rest.length, 'other')} ·{' '}
+          <TextButton onClick={() => navigate({ args: { all: '1' } })}>show</TextButton>
         </>
       ),
-      cells: { ms: ms(sumNs(rest) / d) },
+      cells: { ms: formatMs(sumNs(rest) / d) },
     });
   }
-  const table: TableProps<Row> = {
+  const table: TableProps<NameRow> = {
     columns: filled(columns, rows),
     lines,
     label: 'Occupancy',
@@ -548,8 +563,8 @@ export function OccupancyPage(): VNode {
     primary: true,
     fileName: 'occupancy',
     selected: selected?.key ?? '',
-    onSort: (s) => go({ args: { s } }),
-    onOpen: (l) => l.row && go({ args: { k: l.row.key } }),
+    onSort: (s) => navigate({ args: { s } }),
+    onOpen: (l) => l.row && navigate({ args: { k: l.row.key } }),
   };
   const levers = rows.filter((r) => r.yes);
   const total = sumNs(rows),
@@ -564,25 +579,27 @@ export function OccupancyPage(): VNode {
     .slice(0, 6);
   return (
     <>
-      <Bar>
+      <HeadingBar>
         <h2>Occupancy</h2>
         <GpuPicker report={report} value={gpu} />
         <span class="sm ink2">theoretical, from launch records; recomputed without a new run</span>
-        <Cap>
+        <HeadingEnd>
           {plural(rows.length, 'launch configuration')}, {percent(total, view.total)}%{' '}
           {wholeOf(view)} ·{' '}
           <CopyMenu table={{ ...table, lines: ordered.map((r) => ({ key: r.key, row: r })) }} />
-        </Cap>
-      </Bar>
+        </HeadingEnd>
+      </HeadingBar>
       <p class={`note ${!known ? 'warn' : levers.length === 0 && judged > 0 ? 'good' : ''}`}>
         {!known ? (
           limits &&
-          `Occupancy is not known: ${rows.some((r) => r.shape.registers > 0) ? 'its rules are known of NVIDIA GPUs only' : 'the recording does not hold the registers of its kernels'}.`
+          'Occupancy is not known: ' +
+            `${rows.some((r) => r.shape.registers > 0) ? 'its rules are known of NVIDIA GPUs only' : 'the recording does not hold the registers of its kernels'}.`
         ) : levers.length === 0 ? (
           judged > 0 ? (
-            say('occupancy_fine')
+            'Occupancy does not hold this run back: no kernel below half of its ' +
+            'bound is limited by it.'
           ) : (
-            say('occupancy_open')
+            'Whether occupancy holds this run back is not known: of no kernel is its bound known.'
           )
         ) : (
           <>
@@ -591,7 +608,7 @@ export function OccupancyPage(): VNode {
             {levers.slice(0, 4).map((r) => (
               <>{r.ops[0] !== undefined && <Handle op={r.ops[0]} />} </>
             ))}
-            {ms(sumNs(levers) / d)} {report.perStep} together.
+            {formatMs(sumNs(levers) / d)} {report.perStep} together.
           </>
         )}
         {known &&
@@ -599,12 +616,14 @@ export function OccupancyPage(): VNode {
           judged < 0.9 * total &&
           ` The bound is known of ${percent(judged, total)}% of this time.`}
         {then &&
-          ' Δ is against the same ops of the base, whose launch configurations this file does not hold.'}
-        {!limits && ` ${say('no_limits')}`}
+          ' Δ is against the same ops of the base, whose launch configurations ' +
+            'this file does not hold.'}
+        {!limits &&
+          ` ${'The limits of this device are not known: choose another GPU to compute with.'}`}
       </p>
       <DataTable {...table} />
       {selected?.occ && device && (
-        <div class="split occsplit" tid="occupancy-detail">
+        <div class="split occsplit" data-testid="occupancy-detail">
           <div class="secs">
             <Limits row={selected} />
             <WhatIf row={selected} device={device} key={selected.key} />
@@ -612,52 +631,52 @@ export function OccupancyPage(): VNode {
           <Steps row={selected} device={device} />
           {tails.length > 0 && (
             <div>
-              <Bar>
+              <HeadingBar>
                 <h3>Waves and tail</h3>
-                <Cap>
+                <HeadingEnd>
                   <CopyMenu />
-                </Cap>
-              </Bar>
-              <Sm>
+                </HeadingEnd>
+              </HeadingBar>
+              <SecondaryText>
                 Blocks per wave = {device.sms > 0 ? device.sms : '?'} SMs × blocks per SM.
                 Persistent kernels loop over work: no tail.
-              </Sm>
-              <table class="fix" aria="Waves">
-                <Cols of={[0, 56, 106, 66]} />
+              </SecondaryText>
+              <table class="fix" aria-label="Waves">
+                <ColumnWidths of={[0, 56, 106, 66]} />
                 <thead>
                   <tr>
                     <th>op</th>
-                    <NumHead>waves</NumHead>
-                    <NumHead>last wave</NumHead>
-                    <NumHead>lost, ms</NumHead>
+                    <NumberHead>waves</NumberHead>
+                    <NumberHead>last wave</NumberHead>
+                    <NumberHead>lost, ms</NumberHead>
                   </tr>
                 </thead>
                 <tbody>
                   {tails.map(({ r, fill, lost }) => (
                     <tr>
                       <td class="name">
-                        <Row>
+                        <NameRow>
                           {named(r) ? (
                             <Handle op={r.ops[0]} />
                           ) : (
                             r.kernel >= 0 && <Handle kernel={r.kernel} />
                           )}{' '}
-                          <Mono>
-                            <Mid
+                          <MonoText>
+                            <MiddleCut
                               text={
                                 named(r) ? ops.name[r.ops[0]!]! : (kernels.name[r.kernel] ?? '')
                               }
                               tail={14}
                             />
-                          </Mono>
-                        </Row>
+                          </MonoText>
+                        </NameRow>
                       </td>
-                      <Num>{significant(r.waves)}</Num>
-                      <Num>
+                      <NumberCell>{significant(r.waves)}</NumberCell>
+                      <NumberCell>
                         <Meter pct={100 * fill} />
                         {percent(fill, 1)}%
-                      </Num>
-                      <Num>{ms(lost / d)}</Num>
+                      </NumberCell>
+                      <NumberCell>{formatMs(lost / d)}</NumberCell>
                     </tr>
                   ))}
                 </tbody>

@@ -9,23 +9,23 @@ import {
   Handle,
   Letter,
   Link,
-  Mid,
+  MiddleCut,
   PartTag,
-  Seg,
+  Choice,
   SourceChip,
   commonPath,
   Scope,
   scopeText,
   useLoad,
-  Dim,
-  Bar,
+  DimText,
+  HeadingBar,
   Problem,
-  Cap,
-  Lk,
-  Mono,
+  HeadingEnd,
+  TextButton,
+  MonoText,
   ranOnWords,
-  Row,
-  Small,
+  NameRow,
+  SmallText,
   Tag,
 } from '../components/bits';
 import {
@@ -44,7 +44,7 @@ import {
   times,
   words,
 } from '../components/table';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { loadLaunches, type Launches } from '../data/launches';
 import {
   GROUPINGS,
@@ -63,7 +63,7 @@ import {
   count,
   duration,
   flop,
-  ms,
+  formatMs,
   peakPercent,
   percent,
   plural,
@@ -73,8 +73,7 @@ import {
   sumBy,
 } from '../format';
 import { type Hue, hueOf, kindWords, phaseWords, reasonWords } from '../phases';
-import { go } from '../state';
-import { say } from '../texts';
+import { navigate } from '../state';
 
 function opColumns(
   report: Report,
@@ -123,20 +122,23 @@ function opColumns(
         ops.name[r.op] === '' ? (
           <span class="dim ui">no instruction: {reasonWords(reason(r))}</span>
         ) : (
-          <Row>
-            <Mid text={report.opName(r.op)} />
+          <NameRow>
+            <MiddleCut text={report.opName(r.op)} />
             {report.timesOf(r.ops) && (
               <Tag title="copies of one instruction, folded">{report.timesOf(r.ops)}</Tag>
             )}
             <PartTag part={r.part} />
             {on(r) && (
               <Tag
-                title={`mean of ${on(r)!.of} devices; ${ms(r.ns / on(r)!.steps)} ms ${ranOnWords(on(r)!)}`}
+                title={
+                  `mean of ${on(r)!.of} devices; ${formatMs(r.ns / on(r)!.steps)} ms ` +
+                  `${ranOnWords(on(r)!)}`
+                }
               >
                 {on(r)!.n} of {on(r)!.of} devices
               </Tag>
             )}
-          </Row>
+          </NameRow>
         ),
     },
     words('kind', 'kind', (r) => ops.kind[r.op]!, {
@@ -173,7 +175,7 @@ function opColumns(
       title: `framework op name${common && `; all of them below ${common}`}`,
       head: !common ? undefined : (
         <>
-          scope <Dim>in {common.slice(0, -1)}</Dim>
+          scope <DimText>in {common.slice(0, -1)}</DimText>
         </>
       ),
     },
@@ -196,7 +198,7 @@ function opColumns(
           value={r.ns}
           max={most}
           hue={rowHue(r)}
-          text={ms(r.ns / divisor)}
+          text={formatMs(r.ns / divisor)}
           base={base && r.ops.some((o) => base.has[o]) ? baseNs(r) * divisor : undefined}
         />
       ),
@@ -208,7 +210,7 @@ function opColumns(
     columns.push(
       times('base', 'base', 62, baseNs, {
         as: 'base ms',
-        cell: (r) => (r.ops.some((o) => base.has[o]) ? ms(baseNs(r)) : <Tag>new</Tag>),
+        cell: (r) => (r.ops.some((o) => base.has[o]) ? formatMs(baseNs(r)) : <Tag>new</Tag>),
         title: 'the same op in the base run, ms',
       }),
       changes('delta', 'Δ ms', 72, (r) => r.ns / divisor - baseNs(r), {
@@ -282,7 +284,7 @@ function opColumns(
               as: '% of it on the critical path',
             }),
             figures<OpRow>('slack', 'slack µs', 70, (r) => ops.slack[r.op]! / 1e3, {
-              title: say('slack'),
+              title: 'how much launches off the critical path may grow before the step does',
             }),
           ]
         : []),
@@ -309,7 +311,7 @@ const sumOf = (r: OpRow, v: Float64Array): number => sumBy(r.ops, (o) => v[o]!) 
 const GROUP_ROWS = 18;
 
 function Instructions(): VNode {
-  const { report, view, state } = useCtx();
+  const { report, view, state } = useReport();
   const by = (
     GROUPINGS.some(([id]) => id === state.args['g']) ? state.args['g'] : 'none'
   ) as Grouping;
@@ -361,27 +363,29 @@ function Instructions(): VNode {
           key: `g/${g.name}`,
           kind: 'group',
           ns: Math.round(g.ns),
-          text: `${by === 'phase' ? phaseWords(g.name) : g.name}, ${plural(g.rows.length, fold ? 'row' : 'instruction')}`,
+          text:
+            `${by === 'phase' ? phaseWords(g.name) : g.name}, ` +
+            `${plural(g.rows.length, fold ? 'row' : 'instruction')}`,
           lead: (
             <button
               class="tree"
               aria-expanded={!shut}
               onClick={() => toggle(closed, setClosed, g.name)}
             >
-              <span class="tree-i" mute>
+              <span class="tree-i" aria-hidden>
                 {shut ? '▸' : '▾'}
               </span>
               {by === 'phase' && <Letter hue={g.name as Hue} />}{' '}
               <span class={by === 'op' ? 'mono' : ''}>
                 {by === 'phase' ? phaseWords(g.name) : g.name}
               </span>{' '}
-              <Dim>{plural(g.rows.length, fold ? 'row' : 'instruction')}</Dim>
+              <DimText>{plural(g.rows.length, fold ? 'row' : 'instruction')}</DimText>
             </button>
           ),
           cells: {
-            ms: ms(g.ns / d),
+            ms: formatMs(g.ns / d),
             pct: percent(g.ns, view.total),
-            waste: g.waste > 0 ? ms(g.waste / d) : '',
+            waste: g.waste > 0 ? formatMs(g.waste / d) : '',
             calls: g.calls > 0 ? count(g.calls / d) : '',
           },
         });
@@ -412,14 +416,14 @@ function Instructions(): VNode {
           text: plural(rest.length, 'other'),
           lead: (
             <>
-              {plural(rest.length, 'other')}, none over {ms(top / d)} ms ·{' '}
-              <Lk onClick={() => toggle(open, setOpen, g.name)}>show</Lk>
+              {plural(rest.length, 'other')}, none over {formatMs(top / d)} ms ·{' '}
+              <TextButton onClick={() => toggle(open, setOpen, g.name)}>show</TextButton>
             </>
           ),
           cells: {
-            ms: ms(ns / d),
+            ms: formatMs(ns / d),
             pct: percent(ns, view.total),
-            waste: waste > 0 ? ms(waste / d) : '',
+            waste: waste > 0 ? formatMs(waste / d) : '',
             calls: calls > 0 ? count(calls / d) : '',
           },
         });
@@ -438,18 +442,18 @@ function Instructions(): VNode {
           kind: 'others',
           lead: (
             <>
-              vanished: <Mono>{b.name[r] || 'no instruction'}</Mono>{' '}
+              vanished: <MonoText>{b.name[r] || 'no instruction'}</MonoText>{' '}
               <Letter hue={hueOf(b.phase[r]!, b.kind[r]!)} /> {scopeText(b.group[r]!, b.opName[r]!)}
             </>
           ),
-          cells: { base: ms(b.ns[r]! / bd), delta: <Delta now={0} then={b.ns[r]! / bd} /> },
+          cells: { base: formatMs(b.ns[r]! / bd), delta: <Delta now={0} then={b.ns[r]! / bd} /> },
         });
       if (gone.length > 12)
         out.push({
           key: 'b/o',
           kind: 'others',
           lead: `${plural(gone.length - 12, 'other')} vanished`,
-          cells: { base: ms(sumBy(gone.slice(12), (r) => b.ns[r]!) / bd) },
+          cells: { base: formatMs(sumBy(gone.slice(12), (r) => b.ns[r]!) / bd) },
         });
     }
     const calls = sumBy(groups, (g) => g.calls);
@@ -459,7 +463,7 @@ function Instructions(): VNode {
       ns: Math.round(view.total),
       lead: view.filtered ? 'what the filter leaves' : 'all device time',
       cells: {
-        ms: ms(view.total / d),
+        ms: formatMs(view.total / d),
         pct: view.total > 0 ? '100' : '',
         calls: by === 'none' && calls > 0 ? count(calls / d) : '',
       },
@@ -481,7 +485,7 @@ function Instructions(): VNode {
     primary: true,
     fileName: 'ops',
     selected: selectedKey(),
-    onSort: (s) => go({ args: { s } }),
+    onSort: (s) => navigate({ args: { s } }),
     onShown: setShown,
   };
   function selectedKey(): string | undefined {
@@ -494,16 +498,16 @@ function Instructions(): VNode {
   }
   return (
     <>
-      <Bar>
+      <HeadingBar>
         <h2>Instructions</h2>
         <ViewSwitch />
         <label class="sm ink2 pick">
           group by{' '}
           <select
-            tid="group-by"
+            data-testid="group-by"
             value={by}
             onChange={(e) =>
-              go({
+              navigate({
                 args: { g: e.currentTarget.value === 'none' ? undefined : e.currentTarget.value },
               })
             }
@@ -519,13 +523,13 @@ function Instructions(): VNode {
               type="checkbox"
               checked={fold}
               onChange={(e) =>
-                go({ args: { copies: e.currentTarget.checked ? undefined : 'all' } })
+                navigate({ args: { copies: e.currentTarget.checked ? undefined : 'all' } })
               }
             />{' '}
             fold copies
           </label>
         )}
-        <Cap>
+        <HeadingEnd>
           <TotalsNote delta />
           {plural(rowsOfAll, 'row')} ·{' '}
           <ColumnChooser
@@ -534,17 +538,17 @@ function Instructions(): VNode {
             left={offered.filter((c) => !columns.some((k) => k.asked && k.id === c.id)).length}
           />{' '}
           · <CopyMenu table={table} />
-        </Cap>
-      </Bar>
+        </HeadingEnd>
+      </HeadingBar>
       {rowsOfAll === 0 ? <NothingMatches /> : <DataTable {...table} cls="ops" />}
     </>
   );
 }
 
 export function NothingMatches(): VNode {
-  const { report, state, view } = useCtx();
+  const { report, state, view } = useReport();
   return (
-    <div class="missing" tid="no-match">
+    <div class="missing" data-testid="no-match">
       {state.f === '' ? (
         <p>The run holds no device activity.</p>
       ) : (
@@ -552,8 +556,8 @@ export function NothingMatches(): VNode {
           <p>
             No {report.bare ? 'kernel' : 'instruction'} matches <code>{state.f}</code>.
           </p>
-          {view.notes.length > 0 && <Small>Why: {view.notes.join('; ')}.</Small>}
-          <button onClick={() => go({ f: '' })}>clear the filter</button>
+          {view.notes.length > 0 && <SmallText>Why: {view.notes.join('; ')}.</SmallText>}
+          <button onClick={() => navigate({ f: '' })}>clear the filter</button>
         </>
       )}
     </div>
@@ -579,7 +583,7 @@ function ColumnChooser({
               type="checkbox"
               checked={chosen.includes(c.id)}
               onChange={(e) =>
-                go({
+                navigate({
                   args: {
                     cols: (e.currentTarget.checked
                       ? [...chosen, c.id]
@@ -589,7 +593,7 @@ function ColumnChooser({
                 })
               }
             />{' '}
-            {c.label} <Dim>{c.title}</Dim>
+            {c.label} <DimText>{c.title}</DimText>
           </label>
         ))}
       </div>
@@ -601,10 +605,10 @@ function ColumnChooser({
 const rowsShown = (report: Report, v?: string): string => v ?? (report.bare ? 'kernel' : 'hlo');
 
 function ViewSwitch(): VNode {
-  const { report, state } = useCtx();
+  const { report, state } = useReport();
   const v = rowsShown(report, state.args['v']);
   return (
-    <Seg
+    <Choice
       label="Rows"
       testid="ops-view"
       value={v}
@@ -614,14 +618,16 @@ function ViewSwitch(): VNode {
         ['launch', 'launches'],
       ]}
       onChange={(id) =>
-        go({ args: { v: id === rowsShown(report) ? undefined : id, s: undefined, g: undefined } })
+        navigate({
+          args: { v: id === rowsShown(report) ? undefined : id, s: undefined, g: undefined },
+        })
       }
     />
   );
 }
 
 function KernelTable(): VNode {
-  const { report, view, state } = useCtx();
+  const { report, view, state } = useReport();
   const sort = state.args['s'] ?? '-ms';
   const { kernels, sites } = report;
   const d = view.divisor;
@@ -649,8 +655,8 @@ function KernelTable(): VNode {
       sort: (r) => kernels.name[r.row]!,
       raw: (r) => kernels.name[r.row]!,
       cell: (r, px) => (
-        <Row>
-          <Mid
+        <NameRow>
+          <MiddleCut
             text={
               (kernels.name[r.row]!.length * 6.7 > px
                 ? toldApart(kernels.name, r.row)
@@ -660,13 +666,13 @@ function KernelTable(): VNode {
             title={kernels.symbol[r.row]}
           />
           {kernels.kind[r.row] !== 'kernel' && <Tag>{kernels.kind[r.row]}</Tag>}
-        </Row>
+        </NameRow>
       ),
     },
     words('place', 'launched in', (r) => report.placeOf(r.row), {
       from: 700,
       cls: 'name mono',
-      cell: (r, px) => <Mid text={report.placeOf(r.row)} tail={Math.min(30, px / 6.7 - 8)} />,
+      cell: (r, px) => <MiddleCut text={report.placeOf(r.row)} tail={Math.min(30, px / 6.7 - 8)} />,
       title: 'host ranges around the launches without an instruction',
     }),
     figures('ops', 'ops', 50, (r) => r.ops || NaN, {
@@ -677,7 +683,7 @@ function KernelTable(): VNode {
     times('ms', report.perStep, 100, (r) => r.ns / d, {
       cls: 'bar',
       exact: ['device_ns', (r) => Math.round(r.ns)],
-      cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} />,
+      cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={formatMs(r.ns / d)} />,
     }),
     shares('pct', '%', 50, (r) => r.ns, total, {
       as: `% ${wholeOf(view)}`,
@@ -728,7 +734,7 @@ function KernelTable(): VNode {
     kind: 'total',
     ns: Math.round(total),
     lead: 'all of these',
-    cells: { ms: ms(total / d), pct: '100' },
+    cells: { ms: formatMs(total / d), pct: '100' },
   });
   const table: TableProps<KernelRow> = {
     columns: filled(columns, rows),
@@ -740,17 +746,17 @@ function KernelTable(): VNode {
     primary: true,
     fileName: 'kernels',
     selected: state.sel.split('~')[0]!,
-    onSort: (s) => go({ args: { s } }),
+    onSort: (s) => navigate({ args: { s } }),
   };
   return (
     <>
-      <Bar>
+      <HeadingBar>
         <h2>Kernels</h2>
         <ViewSwitch />
-        <Cap>
+        <HeadingEnd>
           {plural(rows.length, 'kernel')} · <CopyMenu table={table} />
-        </Cap>
-      </Bar>
+        </HeadingEnd>
+      </HeadingBar>
       {rows.length === 0 ? <NothingMatches /> : <DataTable {...table} cls="ops" />}
     </>
   );
@@ -771,7 +777,7 @@ function ranksOf(texts: string[]): Float64Array {
 }
 
 function LaunchTable({ launches }: { launches: Launches }): VNode {
-  const { report, view, state } = useCtx();
+  const { report, view, state } = useReport();
   const sort = state.args['s'] ?? '-dur';
   const { sites, ops, kernels } = report;
   // Positions of all launches that the filter keeps, in order of the sort, as numbers.
@@ -847,7 +853,7 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
       cls: 'name mono',
       cell: (r) =>
         op(r) >= 0 && ops.name[op(r)] ? (
-          <Mid text={ops.name[op(r)]!} />
+          <MiddleCut text={ops.name[op(r)]!} />
         ) : (
           <span class="dim ui">{reasonWords(sites.reason[site(r)]!)}</span>
         ),
@@ -868,7 +874,7 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
       from: 800,
       sort: () => 0,
       cell: (r) => (
-        <Mid
+        <MiddleCut
           text={kernels.name[sites.kernel[site(r)]!] ?? sites.kind[site(r)]!}
           tail={16}
           title={kernels.symbol[sites.kernel[site(r)]!]}
@@ -946,35 +952,35 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
     fill: true,
     primary: true,
     fileName: 'launches',
-    onSort: (s) => go({ args: { s } }),
+    onSort: (s) => navigate({ args: { s } }),
   };
   const how = report.meta.launches;
   return (
     <>
-      <Bar>
+      <HeadingBar>
         <h2>Launches</h2>
         <ViewSwitch />
-        <Cap>
+        <HeadingEnd>
           {plural(order.kept.length, 'launch', 'launches')}
           {how.how !== 'all' && ` of ${thousands(how.in_run)}: the rest is not in this file`} ·{' '}
           <CopyMenu table={table} />
-        </Cap>
-      </Bar>
+        </HeadingEnd>
+      </HeadingBar>
       {order.kept.length === 0 ? <NothingMatches /> : <DataTable {...table} cls="ops" />}
     </>
   );
 }
 
 function LaunchesView(): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const { value, error } = useLoad(() => loadLaunches(report), [report]);
   if (report.tables.rows('launches') === 0) {
     return (
       <>
-        <Bar>
+        <HeadingBar>
           <h2>Launches</h2>
           <ViewSwitch />
-        </Bar>
+        </HeadingBar>
         <div class="missing">
           <p>
             This file holds no single launches; every table still sums all{' '}
@@ -990,7 +996,7 @@ function LaunchesView(): VNode {
 }
 
 export function OpsPage(): VNode {
-  const { report, state } = useCtx();
+  const { report, state } = useReport();
   switch (rowsShown(report, state.args['v'])) {
     case 'kernel':
       return <KernelTable />;

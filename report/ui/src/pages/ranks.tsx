@@ -9,14 +9,14 @@ import {
   Unfiltered,
   CellBar,
   Handle,
-  Mid,
+  MiddleCut,
   useLoad,
-  Dim,
-  Bar,
-  Cap,
-  Mono,
-  Row,
-  Sm,
+  DimText,
+  HeadingBar,
+  HeadingEnd,
+  MonoText,
+  NameRow,
+  SecondaryText,
 } from '../components/bits';
 import { NoPage } from '../components/hidden_pages';
 import {
@@ -29,18 +29,17 @@ import {
   times,
   words,
 } from '../components/table';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { cellsOf, type Measure } from '../data/culprit';
 import { clocksKnown, deviceName, deviceNumber } from '../data/hardware';
 import { type Launches, loadLaunches } from '../data/launches';
 import type { Report } from '../data/report';
 import { rowsOf } from '../data/table';
 import { setTerm } from '../filter';
-import { ms, msText, percent, plural, signed } from '../format';
+import { formatMs, msText, percent, plural, signed } from '../format';
 import { CAUSE_WORDS, phaseWords } from '../phases';
-import { go } from '../state';
+import { navigate } from '../state';
 import { JobRanks } from './job_ranks';
-import { say } from '../texts';
 
 interface Rank {
   device: number;
@@ -137,7 +136,7 @@ export function slowestOps(
 
 /** Of a merged job run.db knows more than the launches of the ranks that it holds. */
 export function RanksPage(): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   return report.tables.rows('ranks') > 1 ? (
     <JobRanks />
   ) : report.steps.length > 0 ? (
@@ -179,7 +178,7 @@ function lateBecause(report: Report, late: Whole, waits: Whole): string {
 
 /** Without steps: totals of the recording, device by device. */
 function WholeRunDevices(): VNode {
-  const { report, state } = useCtx();
+  const { report, state } = useReport();
   const rows = useMemo(() => {
     const t = report.tables.table('busy_times');
     const device = t.refs('device');
@@ -204,10 +203,14 @@ function WholeRunDevices(): VNode {
     last = rows[rows.length - 1]!;
   const sentence =
     waits.waiting - least.waiting > Math.max(0.25 * waits.waiting, 0.005 * waits.busy)
-      ? `${waits.name} spends ${msText(waits.waiting - least.waiting)} longer in collectives that nothing hides than ${least.name}: ${least.name} comes late${lateBecause(report, least, waits)}`
+      ? `${waits.name} spends ${msText(waits.waiting - least.waiting)} ` +
+        `longer in collectives that nothing hides than ${least.name}: ` +
+        `${least.name} comes late${lateBecause(report, least, waits)}`
       : first.compute - last.compute > 0.02 * first.compute
-        ? `${first.name} computes longest: ${msText(first.compute)}; ${last.name} ${last.compute > 0 ? msText(last.compute) : 'nothing'}`
-        : `No device stands out: each computes ${ms(last.compute) === ms(first.compute) ? '' : `${ms(last.compute)} to `}${msText(first.compute)}`;
+        ? `${first.name} computes longest: ${msText(first.compute)}; ` +
+          `${last.name} ${last.compute > 0 ? msText(last.compute) : 'nothing'}`
+        : 'No device stands out: each computes ' +
+          `${formatMs(last.compute) === formatMs(first.compute) ? '' : `${formatMs(last.compute)} to `}${msText(first.compute)}`;
   // Two columns of the same figures, or one of zeros, would be one too many.
   const differ = (a: (r: Whole) => number, b = (_: Whole) => 0): boolean =>
     rows.some((r) => a(r) !== b(r));
@@ -228,7 +231,7 @@ function WholeRunDevices(): VNode {
       cls: 'bar',
       title: 'wall time in which something computes',
       cell: (r) => (
-        <CellBar value={r.compute} max={first.compute} hue="backward" text={ms(r.compute)} />
+        <CellBar value={r.compute} max={first.compute} hue="backward" text={formatMs(r.compute)} />
       ),
     }),
     ...(differ(
@@ -272,28 +275,29 @@ function WholeRunDevices(): VNode {
     fileName: 'ranks',
     primary: true,
     fill: rows.length > 40,
-    onOpen: (l) => l.row && go({ f: `dev:${deviceNumber(report, l.row.device)}`, page: 'ops' }),
+    onOpen: (l) =>
+      l.row && navigate({ f: `dev:${deviceNumber(report, l.row.device)}`, page: 'ops' }),
   };
   return (
     <>
-      <Bar>
-        <h2 tid="rank-sentence">{sentence}</h2>
-        <Cap>
+      <HeadingBar>
+        <h2 data-testid="rank-sentence">{sentence}</h2>
+        <HeadingEnd>
           <Unfiltered />
           {plural(rows.length, 'device')}, whole run · <CopyMenu table={table} />
-        </Cap>
-      </Bar>
-      <Sm>
-        {say('no_step')}
+        </HeadingEnd>
+      </HeadingBar>
+      <SecondaryText>
+        No step is known: these are totals of the recording, and nothing is compared step by step.
         {clocksKnown(report) ? '' : ' Clocks of these processes are not known to agree.'}
-      </Sm>
+      </SecondaryText>
       <DataTable {...table} />
     </>
   );
 }
 
 function DeviceRanks(): VNode {
-  const { report, state } = useCtx();
+  const { report, state } = useReport();
   const cells = useMemo(() => cellsOf(report), [report]);
   const { value: launches } = useLoad(
     async () =>
@@ -365,23 +369,27 @@ function DeviceRanks(): VNode {
     .numbers('group_size')
     .reduce((a, n) => (n > a ? n : a), 0);
   const range = (of: (r: Rank) => number): string => {
-    const low = ms(Math.min(...ranks.map(of))),
+    const low = formatMs(Math.min(...ranks.map(of))),
       high = Math.max(...ranks.map(of));
-    return low === ms(high) ? msText(high) : `${low} to ${msText(high)}`;
+    return low === formatMs(high) ? msText(high) : `${low} to ${msText(high)}`;
   };
   const most = worst[main],
     gap = worst[main] - middle;
   const step = (r: Rank): number =>
     report.meta.basis.steady ? report.meta.basis.typical_ns : r.wall;
   const overMedian = (r: Rank): string =>
-    `${msText(r[main] - middle)} more by itself than the median device, ${percent(r[main] - middle, step(r))}% of a step of ${msText(step(r))}`;
+    `${msText(r[main] - middle)} more by itself than the median device, ` +
+    `${percent(r[main] - middle, step(r))}% of a step of ` +
+    `${msText(step(r))}`;
   const sentence = waitedFor
     ? `Everyone waits for ${waitedFor.name}: it needs ${overMedian(waitedFor)}`
     : gap <= 0.01 * worst.wall
-      ? `No rank stands out: ${together ? `by itself each needs ${range((r) => r.own)} of a step` : `computation is ${range((r) => r.compute)} a step`}${copying ? `, exposed copies ${range((r) => r.copies)}` : ''}`
+      ? 'No rank stands out: ' +
+        `${together ? `by itself each needs ${range((r) => r.own)} of a step` : `computation is ${range((r) => r.compute)} a step`}${copying ? `, exposed copies ${range((r) => r.copies)}` : ''}`
       : together
         ? `${worst.name} needs ${overMedian(worst)}, but not in step after step`
-        : `${worst.name} computes ${msText(gap)} longer than the median device: ${percent(gap, worst.wall)}% of its step`;
+        : `${worst.name} computes ${msText(gap)} longer than the median ` +
+          `device: ${percent(gap, worst.wall)}% of its step`;
   // The figure of it is in the columns: which part it is says this one.
   const cause = (r: Rank): string => {
     const over = {
@@ -409,8 +417,11 @@ function DeviceRanks(): VNode {
     }),
     times(main, together ? 'by itself ms' : 'computes ms', 130, (r) => r[main], {
       cls: 'bar',
-      title: together ? say('by_itself') : 'wall time of a step in which something computes',
-      cell: (r) => <CellBar value={r[main]} max={most} hue="backward" text={ms(r[main])} />,
+      title: together
+        ? 'the step without waiting: what it has more of exposed collectives ' +
+          'than the device with least'
+        : 'wall time of a step in which something computes',
+      cell: (r) => <CellBar value={r[main]} max={most} hue="backward" text={formatMs(r[main])} />,
     }),
     changes('more', 'Δ median ms', 100, (r) => r[main] - middle, {
       from: 560,
@@ -449,7 +460,7 @@ function DeviceRanks(): VNode {
               : 'clocks are not known to agree, and no collective tells who is late',
             {
               show: (v) => signed(v),
-              ...(ranks.some((r) => isNaN(r.late)) && { cell: () => <Dim>clock</Dim> }),
+              ...(ranks.some((r) => isNaN(r.late)) && { cell: () => <DimText>clock</DimText> }),
             },
           ),
         ]),
@@ -467,15 +478,15 @@ function DeviceRanks(): VNode {
           : '',
       cell: (r) =>
         r.op >= 0 && r.more >= 1e3 ? (
-          <Row>
+          <NameRow>
             <Handle op={r.op} />{' '}
-            <Mono>
-              <Mid text={ops.name[r.op] || 'no instruction'} />
-            </Mono>{' '}
-            <Dim>&nbsp;{signed(r.more / 1e6)} ms</Dim>
-          </Row>
+            <MonoText>
+              <MiddleCut text={ops.name[r.op] || 'no instruction'} />
+            </MonoText>{' '}
+            <DimText>&nbsp;{signed(r.more / 1e6)} ms</DimText>
+          </NameRow>
         ) : (
-          <Dim>·</Dim>
+          <DimText>·</DimText>
         ),
     },
     {
@@ -496,7 +507,7 @@ function DeviceRanks(): VNode {
     f: setTerm(state.f, 'dev', String(deviceNumber(report, ranks[i]!.device))),
   }));
   const open = (device: number, step?: number): void =>
-    go({
+    navigate({
       page: 'timeline',
       f: setTerm(state.f, 'dev', String(deviceNumber(report, device))),
       args: { step: step === undefined ? undefined : String(step) },
@@ -512,42 +523,54 @@ function DeviceRanks(): VNode {
   };
   return (
     <>
-      <Bar>
-        <h2 tid="rank-sentence">{sentence}</h2>
-        <Cap>
+      <HeadingBar>
+        <h2 data-testid="rank-sentence">{sentence}</h2>
+        <HeadingEnd>
           <Unfiltered />
           {plural(ranks.length, 'device')} × {plural(cells.steps.length, 'step')}, mean per step ·{' '}
           <CopyMenu table={table} />
-        </Cap>
-      </Bar>
+        </HeadingEnd>
+      </HeadingBar>
       {lag && waitedFor && (
         <p
           class="lede"
-          tid="rank-cost"
-          title={`over the longest of the others it needs ${msText(lag.cost_ns)} more: by so much a step gets shorter without it`}
+          data-testid="rank-cost"
+          title={
+            `over the longest of the others it needs ${msText(lag.cost_ns)} ` +
+            'more: by so much a step gets shorter without it'
+          }
         >
           It comes last in {lag.last} of {plural(lag.of, 'step')}
           {lag.since !== null && `, since step ${lag.since}`}.
           {waitedFor.op >= 0 && waitedFor.more >= 1e3 && (
             <>
               {' '}
-              Of all its work, <Handle op={waitedFor.op} /> <Mono>{ops.name[waitedFor.op]}</Mono>{' '}
-              takes most longer there than on the median device: {msText(waitedFor.more)}.
+              Of all its work, <Handle op={waitedFor.op} />{' '}
+              <MonoText>{ops.name[waitedFor.op]}</MonoText> takes most longer there than on the
+              median device: {msText(waitedFor.more)}.
             </>
           )}
         </p>
       )}
-      {!together && <Sm tid="rank-cost">{say('no_waits')}</Sm>}
+      {!together && (
+        <SecondaryText data-testid="rank-cost">
+          No step has a collective that nothing hides: nothing tells whether these devices wait for
+          each other.
+        </SecondaryText>
+      )}
       {!lag && together && cells.steps.length > 2 && (
-        <Sm tid="rank-cost">
-          {say('nobody_late')}
+        <SecondaryText data-testid="rank-cost">
+          No rank is waited for: none needs 2% of the step more by itself than the median device in
+          most steps.
           {members > ranks.length &&
-            ` Of the ${members} that exchange ${ranks.length} are in this run: the one that all wait for may be another.`}
-        </Sm>
+            ` Of the ${members} that exchange ${ranks.length} are in this run: ` +
+              'the one that all wait for may be another.'}
+        </SecondaryText>
       )}
       {!known && (
-        <p class="note warn" tid="clocks">
-          {say('clocks_steps')}
+        <p class="note warn" data-testid="clocks">
+          Clocks of these processes are not known to agree: steps are put side by side by their
+          number.
         </p>
       )}
       <RankMap

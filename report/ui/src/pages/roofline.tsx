@@ -11,9 +11,9 @@ import {
   Scope,
   scopeText,
   useWidth,
-  Bar,
-  Cap,
-  Row,
+  HeadingBar,
+  HeadingEnd,
+  NameRow,
   Tag,
 } from '../components/bits';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
@@ -30,7 +30,7 @@ import {
   times,
   words,
 } from '../components/table';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { gpuOf, peakFor, type Point, pointOf } from '../data/hardware';
 import { midCut } from '../data/names';
 import { opGroups } from '../data/oprows';
@@ -38,7 +38,7 @@ import type { Device, Report } from '../data/report';
 import {
   byteRate,
   flopRate,
-  ms,
+  formatMs,
   peakPercent,
   plural,
   thousands,
@@ -46,8 +46,7 @@ import {
   sumNs,
   sumBy,
 } from '../format';
-import { go } from '../state';
-import { say } from '../texts';
+import { navigate } from '../state';
 
 export function GpuPicker({ report, value }: { report: Report; value: string }): VNode | null {
   const own = gpuOf(report, '');
@@ -56,9 +55,9 @@ export function GpuPicker({ report, value }: { report: Report; value: string }):
     <label class="sm ink2 pick">
       on{' '}
       <select
-        tid="gpu"
+        data-testid="gpu"
         value={value}
-        onChange={(e) => go({ args: { gpu: e.currentTarget.value } })}
+        onChange={(e) => navigate({ args: { gpu: e.currentTarget.value } })}
       >
         <option value="">{own?.name ? `this device: ${own.name}` : 'this device'}</option>
         {report.gpus.map((g) => (
@@ -95,7 +94,7 @@ function Plot({
   peaks: [string, number][];
   divisor: number;
 }): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const { ops } = report;
   const bw = device.bandwidth;
   const xs = dots.map((p) => Math.log10(p.x)),
@@ -152,7 +151,9 @@ function Plot({
     const r = R(p.ns),
       cx = X(Math.log10(p.x)),
       cy = Y(Math.log10(p.y));
-    const head = `${ops.handle[p.op]} ${midCut(report.opName(p.op), 24)}, ${ms(p.ns / divisor)} ms${['', ...(report.timesOf(p.ops) ? [report.timesOf(p.ops)] : [])].join(', ')}`;
+    const head =
+      `${ops.handle[p.op]} ${midCut(report.opName(p.op), 24)}, ` +
+      `${formatMs(p.ns / divisor)} ms${['', ...(report.timesOf(p.ops) ? [report.timesOf(p.ops)] : [])].join(', ')}`;
     const w = 8 + head.length * 6.9,
       over = Math.max(L, Math.min(cx - w / 2, width - w));
     // Beside the dot, else below or above it: where the words cover neither others nor a dot that
@@ -175,7 +176,7 @@ function Plot({
     if (!box) return null;
     boxes.push(box);
     return (
-      <g class="lab" tid={`dot-label-${ops.handle[p.op]}`}>
+      <g class="lab" data-testid={`dot-label-${ops.handle[p.op]}`}>
         <text class="b halo" x={box[0]} y={box[1] + 12}>
           {head}
         </text>
@@ -193,7 +194,7 @@ function Plot({
       height={height}
       viewBox={`0 0 ${width} ${height}`}
       role="img"
-      aria={`Roofline of ${dots.length} instructions, as in the table beside it`}
+      aria-label={`Roofline of ${dots.length} instructions, as in the table beside it`}
     >
       {Array.from({ length: x1 - x0 + 1 }, (_, i) => x0 + i).map((v) => (
         <g>
@@ -246,14 +247,21 @@ function Plot({
       )}
       {named.map((p) => (
         <circle
-          class={`rdot p-${ops.hue[p.op]} ${p.op === selected ? 'sel' : ''} ${isAbove(p) ? 'off' : ''}`}
+          class={
+            `rdot p-${ops.hue[p.op]} ${p.op === selected ? 'sel' : ''} ` +
+            `${isAbove(p) ? 'off' : ''}`
+          }
           cx={X(Math.log10(p.x))}
           cy={Y(Math.log10(p.y))}
           r={R(p.ns)}
-          tid={`dot-${ops.handle[p.op]}`}
-          onClick={() => go({ sel: report.selOf({ type: 'op', row: p.op }) })}
+          data-testid={`dot-${ops.handle[p.op]}`}
+          onClick={() => navigate({ sel: report.selOf({ type: 'op', row: p.op }) })}
         >
-          <title>{`${ops.handle[p.op]} ${ops.name[p.op]}: ${ms(p.ns / divisor)} ms, ${isAbove(p) ? `above the ${p.bound} roof: it does not move what its shapes say` : `${peakPercent((100 * p.y) / p.roof)}% of the ${p.bound} roof`}\n${scopeText(ops.group[p.op]!, ops.opName[p.op]!)}`}</title>
+          <title>
+            {`${ops.handle[p.op]} ${ops.name[p.op]}: ${formatMs(p.ns / divisor)} ` +
+              'ms, ' +
+              `${isAbove(p) ? `above the ${p.bound} roof: it does not move what its shapes say` : `${peakPercent((100 * p.y) / p.roof)}% of the ${p.bound} roof`}\n${scopeText(ops.group[p.op]!, ops.opName[p.op]!)}`}
+          </title>
         </circle>
       ))}
       <text
@@ -288,7 +296,7 @@ function Plot({
 const isAbove = (p: Dot): boolean => p.y > 1.05 * p.roof;
 
 export function RooflinePage(): VNode {
-  const { report, view, state } = useCtx();
+  const { report, view, state } = useReport();
   const { ops } = report;
   const gpu = state.args['gpu'] ?? '';
   const device = gpuOf(report, gpu);
@@ -354,12 +362,16 @@ export function RooflinePage(): VNode {
     return (
       <Missing
         title="No roofline"
-        command={`xlatrace query ${report.meta.run.path.split('/').pop()} "SELECT name, memory_bandwidth_bytes_per_s, peak_flops FROM device"`}
+        command={
+          `xlatrace query ${report.meta.run.path.split('/').pop()} "SELECT ` +
+          'name, memory_bandwidth_bytes_per_s, peak_flops FROM device"'
+        }
         why={
           report.devices.some((x) => x.kind === 'cpu') &&
           !report.devices.some((x) => x.kind === 'gpu')
-            ? say('cpu_roof')
-            : say('no_bandwidth')
+            ? 'This run is of a CPU: no peak rates are known for it. Choose a GPU ' +
+              'to see where its ops would stand.'
+            : 'How fast this device’s memory is the run does not say, and no table does.'
         }
       >
         <GpuPicker report={report} value={gpu} />
@@ -408,7 +420,7 @@ export function RooflinePage(): VNode {
       sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!),
       raw: (p) => ops.opName[p.op]!,
       cell: (p, px) => (
-        <Row>
+        <NameRow>
           <Scope
             group={ops.group[p.op]!}
             opName={ops.opName[p.op]! || ops.name[p.op]!}
@@ -416,7 +428,7 @@ export function RooflinePage(): VNode {
             px={px - (p.ops.length > 1 ? 40 : 0)}
           />
           {report.timesOf(p.ops) && <Tag>{report.timesOf(p.ops)}</Tag>}
-        </Row>
+        </NameRow>
       ),
     },
     times('ms', report.perStep, 66, (p) => p.ns / d, {
@@ -475,12 +487,12 @@ export function RooflinePage(): VNode {
     primary: true,
     fileName: 'roofline',
     selected: selected >= 0 ? ops.handle[selected]! : '',
-    onSort: (s) => go({ args: { s } }),
+    onSort: (s) => navigate({ args: { s } }),
   };
   const height = Math.max(380, Math.min(640, window.innerHeight - 240));
   return (
     <>
-      <Bar>
+      <HeadingBar>
         <h2>Distance to the hardware limit</h2>
         <GpuPicker report={report} value={gpu} />
         <span class="sm ink2">
@@ -488,17 +500,19 @@ export function RooflinePage(): VNode {
           {found.dots.some(isAbove) &&
             ' · hollow: above its roof, it does not move what its shapes say'}
         </span>
-        <Cap>
+        <HeadingEnd>
           <TotalsNote delta={base !== null} />
           {found.collectives + found.out > 0 && (
             <>
               not drawn:{' '}
               {[
                 found.collectives > 0
-                  ? `${plural(found.collectives, 'collective')} (${ms(found.collectiveNs / d)} ms)`
+                  ? `${plural(found.collectives, 'collective')} (${formatMs(found.collectiveNs / d)} ` +
+                    'ms)'
                   : '',
                 found.out > 0
-                  ? `${thousands(found.out)} without FLOP or bytes (${ms(found.outNs / d)} ms)`
+                  ? `${thousands(found.out)} without FLOP or bytes (${formatMs(found.outNs / d)} ` +
+                    'ms)'
                   : '',
               ]
                 .filter(Boolean)
@@ -507,14 +521,15 @@ export function RooflinePage(): VNode {
             </>
           )}
           <CopyMenu table={table} />
-        </Cap>
-      </Bar>
+        </HeadingEnd>
+      </HeadingBar>
       <p class="note">
-        Instructions under half of their bound hold <b>{ms(underNs / d)} ms</b>
+        Instructions under half of their bound hold <b>{formatMs(underNs / d)} ms</b>
         {report.meta.basis.steady ? ' per step' : ''}
         {worst && (
           <>
-            ; the largest is <Handle op={worst.op} /> with {ms(worst.waste / d)} ms above its bound
+            ; the largest is <Handle op={worst.op} /> with {formatMs(worst.waste / d)} ms above its
+            bound
           </>
         )}
         .{gpu !== '' && ` Peaks are ${device.name}’s; times are still this run’s.`}

@@ -4,18 +4,18 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import {
-  Def,
+  Definition,
   Handle,
   leftOutText,
   Link,
-  Linked,
-  Cols,
-  Bar,
-  Cap,
-  Num,
-  Kv,
-  Mono,
-  Sm,
+  LinkedText,
+  ColumnWidths,
+  HeadingBar,
+  HeadingEnd,
+  NumberCell,
+  DefinitionList,
+  MonoText,
+  SecondaryText,
 } from '../components/bits';
 import { HiddenPages } from '../components/hidden_pages';
 import {
@@ -28,7 +28,7 @@ import {
   times,
   words,
 } from '../components/table';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import type { ModuleRow, Report } from '../data/report';
 import {
   baseName,
@@ -37,7 +37,7 @@ import {
   duration,
   flop,
   flopRate,
-  ms,
+  formatMs,
   msText,
   percent,
   plural,
@@ -47,8 +47,9 @@ import {
   sumNs,
 } from '../format';
 import { EVIDENCE_WORDS, MEMORY_WORDS, REASON_WORDS } from '../phases';
-import { glossary, texts } from '../texts';
-import { go } from '../state';
+import { GLOSSARY } from '../glossary';
+import licences from '../licences.txt?raw';
+import { navigate } from '../state';
 
 function Evidence({ report }: { report: Report }): VNode {
   const { coverage } = report.meta;
@@ -70,16 +71,20 @@ function Evidence({ report }: { report: Report }): VNode {
   const whole = coverage.exact_ns + coverage.inferred_ns + coverage.none_ns;
   return (
     <section>
-      <Bar>
+      <HeadingBar>
         <h3>Device time by evidence, {report.perStep}</h3>
-        <Cap>
-          {ms(whole / d)} ms in all; exact is never guessed · <CopyMenu />
-        </Cap>
-      </Bar>
+        <HeadingEnd>
+          {formatMs(whole / d)} ms in all; exact is never guessed · <CopyMenu />
+        </HeadingEnd>
+      </HeadingBar>
       <div
         class="evbar"
         role="img"
-        aria={`exact ${percent(coverage.exact_ns, whole)}%, inferred ${percent(coverage.inferred_ns, whole)}%, none ${percent(coverage.none_ns, whole)}%`}
+        aria-label={
+          `exact ${percent(coverage.exact_ns, whole)}%, inferred ` +
+          `${percent(coverage.inferred_ns, whole)}%, none ` +
+          `${percent(coverage.none_ns, whole)}%`
+        }
       >
         {(
           [
@@ -95,17 +100,17 @@ function Evidence({ report }: { report: Report }): VNode {
             </i>
           ))}
       </div>
-      <table class="fix evt" aria="Evidence">
-        <Cols of={[0, 76, 60, 110]} />
+      <table class="fix evt" aria-label="Evidence">
+        <ColumnWidths of={[0, 76, 60, 110]} />
         <tbody>
           {rows.map((r) => (
-            <tr ns={r.ns} tid="row">
+            <tr data-ns={r.ns} data-testid="row">
               <td class="name">
-                <span class={`dot ${r.cls}`} mute />
+                <span class={`dot ${r.cls}`} aria-hidden />
                 {r.label}
               </td>
-              <Num>{ms(r.ns / d)}</Num>
-              <Num>{percent(r.ns, whole)}%</Num>
+              <NumberCell>{formatMs(r.ns / d)}</NumberCell>
+              <NumberCell>{percent(r.ns, whole)}%</NumberCell>
               <td class="num dim">{thousands(r.n)} records</td>
             </tr>
           ))}
@@ -131,7 +136,10 @@ function Stats({ report }: { report: Report }): VNode {
       width: 92,
       cell: (r) => (
         <span
-          class={`badge ${severity[r] === 'notice' ? 'warn' : severity[r] === 'info' ? 'plain' : 'bad'}`}
+          class={
+            'badge ' +
+            `${severity[r] === 'notice' ? 'warn' : severity[r] === 'info' ? 'plain' : 'bad'}`
+          }
         >
           {severity[r]!.replace('_', ' ')}
         </span>
@@ -151,7 +159,7 @@ function Stats({ report }: { report: Report }): VNode {
     },
     words('advice', 'meaning and advice', (r) => advice[r]!, {
       cls: 'wrap',
-      cell: (r) => <Linked text={advice[r]!} />,
+      cell: (r) => <LinkedText text={advice[r]!} />,
     }),
   ];
   const lines: Line<number>[] = Array.from({ length: t.rows }, (_, r) => ({
@@ -161,12 +169,12 @@ function Stats({ report }: { report: Report }): VNode {
   const table: TableProps<number> = { columns, lines, label: 'Run stats', fileName: 'run_stats' };
   return (
     <section>
-      <Bar>
+      <HeadingBar>
         <h3>Run stats</h3>
-        <Cap>
+        <HeadingEnd>
           <CopyMenu table={table} />
-        </Cap>
-      </Bar>
+        </HeadingEnd>
+      </HeadingBar>
       {t.rows > 0 ? (
         <DataTable {...table} cls="wraps" />
       ) : (
@@ -245,7 +253,7 @@ function Modules({ report }: { report: Report }): VNode {
       key: 'others',
       kind: 'others',
       lead: plural(busy.length - 60, 'other'),
-      cells: { ms: ms(sumNs(busy.slice(60)) / d) },
+      cells: { ms: formatMs(sumNs(busy.slice(60)) / d) },
     });
   if (idle > 0)
     lines.push({
@@ -253,7 +261,7 @@ function Modules({ report }: { report: Report }): VNode {
       kind: 'others',
       lead: `${plural(idle, 'module')} without device time`,
     });
-  const { state } = useCtx();
+  const { state } = useReport();
   const table: TableProps<ModuleRow> = {
     columns,
     lines,
@@ -262,23 +270,24 @@ function Modules({ report }: { report: Report }): VNode {
     primary: true,
     fileName: 'modules',
     selected: state.sel,
-    onOpen: (l) => l.row && go({ sel: l.row.handle }),
+    onOpen: (l) => l.row && navigate({ sel: l.row.handle }),
   };
   return (
     <section>
-      <Bar>
+      <HeadingBar>
         <h3>Modules</h3>
         {lines.length > 0 && (
-          <Cap>
+          <HeadingEnd>
             <CopyMenu table={table} />
-          </Cap>
+          </HeadingEnd>
         )}
-      </Bar>
+      </HeadingBar>
       {lines.length > 0 ? (
         <DataTable {...table} />
       ) : (
         <p class="dim sm">
-          The run holds no module. <Linked text="Import with --modules DIR to attach HLO dumps." />
+          The run holds no module.{' '}
+          <LinkedText text="Import with --modules DIR to attach HLO dumps." />
         </p>
       )}
     </section>
@@ -307,22 +316,22 @@ function Steps({ report }: { report: Report }): VNode {
     <section>
       <h3>Steps</h3>
       {jobStep && (
-        <Sm tid="job-steps">
+        <SecondaryText data-testid="job-steps">
           A step of the job takes {msText(jobStep.ns)}: the slowest rank’s, median of{' '}
           {plural(jobStep.steps, 'step')}, {jobStep.first} to {jobStep.last}, from{' '}
-          {ms(jobStep.min_ns)} to {msText(jobStep.max_ns)}; {thousands(jobStep.recorded)} were
+          {formatMs(jobStep.min_ns)} to {msText(jobStep.max_ns)}; {thousands(jobStep.recorded)} were
           recorded. They are told by the ranks’ own recordings: the launches of{' '}
           {report.meta.job!.kept} that are here have no steady step of their own.{' '}
           <Link to={{ page: 'ranks' }}>Ranks</Link>
-        </Sm>
+        </SecondaryText>
       )}
       {jobStep ? null : all.length === 0 ? (
-        <Sm>
+        <SecondaryText>
           No step was found. Not judged:{' '}
           {report.meta.ruled_out?.find((r) => r.id === 'steady_steps')?.text}.
-        </Sm>
+        </SecondaryText>
       ) : (
-        <Sm>
+        <SecondaryText>
           {basis.marked
             ? 'Numbers are the framework’s own.'
             : 'Found from the executions that recur.'}{' '}
@@ -330,7 +339,7 @@ function Steps({ report }: { report: Report }): VNode {
           {steady.length > 0
             ? `Steady: ${text(steady)}.`
             : 'None was steady: each was cut, held a compilation or was the first execution.'}
-        </Sm>
+        </SecondaryText>
       )}
     </section>
   );
@@ -374,17 +383,17 @@ function Compile({ report }: { report: Report }): VNode | null {
       key: 'o',
       kind: 'others',
       lead: plural(rows.length - 15, 'other'),
-      cells: { ms: ms(sumNs(rows.slice(15))) },
+      cells: { ms: formatMs(sumNs(rows.slice(15))) },
     });
   const table = { columns, lines, label: 'Compile time', span: 'ms', fileName: 'compile' };
   return (
     <section>
-      <Bar>
+      <HeadingBar>
         <h3>Compile time and passes</h3>
-        <Cap>
+        <HeadingEnd>
           passes lie within compilations · <CopyMenu table={table} />
-        </Cap>
-      </Bar>
+        </HeadingEnd>
+      </HeadingBar>
       <DataTable {...table} />
     </section>
   );
@@ -414,7 +423,7 @@ function Memory({ report }: { report: Report }): VNode | null {
       <td class="name mono dim" title={more}>
         {more}
       </td>
-      <Num>{bytes(size[r]!)}</Num>
+      <NumberCell>{bytes(size[r]!)}</NumberCell>
       <td class="num dim" title="of all that the assignment holds">
         {percent(size[r]!, whole)}%
       </td>
@@ -424,22 +433,22 @@ function Memory({ report }: { report: Report }): VNode | null {
     const e = report.resolve(`?~${name}`);
     return e ? (
       <>
-        <Handle entity={e} /> <Mono>{name}</Mono>
+        <Handle entity={e} /> <MonoText>{name}</MonoText>
       </>
     ) : (
-      <Mono>{name}</Mono>
+      <MonoText>{name}</MonoText>
     );
   };
   return (
-    <section tid="memory">
-      <Bar>
+    <section data-testid="memory">
+      <HeadingBar>
         <h3>Device memory of {report.modules[of]?.name}</h3>
-        <Cap>
+        <HeadingEnd>
           {bytes(whole)} by XLA’s buffer assignment · <CopyMenu />
-        </Cap>
-      </Bar>
-      <table class="fix" aria="Memory">
-        <Cols of={[0, 0, 84, 60]} />
+        </HeadingEnd>
+      </HeadingBar>
+      <table class="fix" aria-label="Memory">
+        <ColumnWidths of={[0, 0, 84, 60]} />
         <tbody>
           {mine.filter((r) => MEMORY_WORDS[kind[r]!]).map((r) => line(r, MEMORY_WORDS[kind[r]!]!))}
           {alive.length > 0 && (
@@ -485,13 +494,13 @@ function Environment({ report }: { report: Report }): VNode {
   return (
     <>
       <section>
-        <Bar>
+        <HeadingBar>
           <h3>Environment</h3>
-          <Cap>
+          <HeadingEnd>
             <CopyMenu />
-          </Cap>
-        </Bar>
-        <Kv>
+          </HeadingEnd>
+        </HeadingBar>
+        <DefinitionList>
           {run.command && (
             <>
               <dt>command</dt>
@@ -501,38 +510,40 @@ function Environment({ report }: { report: Report }): VNode {
             </>
           )}
           {run.date && (
-            <Def t="recorded">
+            <Definition term="recorded">
               {run.date}, {duration(run.end_ns - run.start_ns)} from the first device work to the
               last
-            </Def>
+            </Definition>
           )}
           {run.device_text && (
-            <Def t="devices">
+            <Definition term="devices">
               {run.device_text}
               {report.meta.job?.kept && `, launches of ${report.meta.job.kept}`}
               {d &&
                 d.computeCapability &&
                 `, ${amd ? d.computeCapability : `sm_${d.computeCapability.replace('.', '')}`}`}
               {d && d.sms > 0 && `, ${d.sms} ${amd ? 'CUs' : 'SMs'}`}
-            </Def>
+            </Definition>
           )}
           {d && d.bandwidth > 0 && (
-            <Def t="memory">
+            <Definition term="memory">
               {d.memory > 0 && `${bytes(d.memory)} each, `}
               {byteRate(d.bandwidth)}
-            </Def>
+            </Definition>
           )}
           {d && d.clockHz > 0 && (
-            <Def t="clock">{significant(d.clockHz / 1e6)} MHz at most; not sampled</Def>
+            <Definition term="clock">
+              {significant(d.clockHz / 1e6)} MHz at most; not sampled
+            </Definition>
           )}
           {d && Object.keys(d.peaks).length > 0 && (
-            <Def t="peaks">
+            <Definition term="peaks">
               {Object.entries(d.peaks)
                 .map(([k, v]) => `${k} ${flopRate(v)}`)
                 .join(', ')}
-            </Def>
+            </Definition>
           )}
-          <Def t="processes">{report.tables.rows('processes')}</Def>
+          <Definition term="processes">{report.tables.rows('processes')}</Definition>
           {keys.map(
             (k, i) =>
               !skip.has(k) &&
@@ -547,21 +558,22 @@ function Environment({ report }: { report: Report }): VNode {
                 </>
               ),
           )}
-        </Kv>
+        </DefinitionList>
       </section>
       <section>
         <h3>How numbers are made</h3>
-        <Kv>
+        <DefinitionList>
           <dt>{report.perStep}</dt>
           <dd>
             {report.meta.basis.steady
               ? 'mean over typical steps and devices'
-              : `sum over ${report.jobStep ? `the launches of ${report.meta.job!.kept}` : 'the whole run'}`}
+              : 'sum over ' +
+                `${report.jobStep ? `the launches of ${report.meta.job!.kept}` : 'the whole run'}`}
           </dd>
-          {glossary().map(([word, meaning]) => (
-            <Def t={word}>{meaning}</Def>
+          {GLOSSARY.map(([word, meaning]) => (
+            <Definition term={word}>{meaning}</Definition>
           ))}
-        </Kv>
+        </DefinitionList>
       </section>
     </>
   );
@@ -584,12 +596,12 @@ function InFile({ report }: { report: Report }): VNode {
   return (
     <section>
       <h3>In this file</h3>
-      <Kv>
-        <Def t="launches">
+      <DefinitionList>
+        <Definition term="launches">
           {thousands(launches.in_page)} of {thousands(launches.in_run)}
           {launches.in_page > 0 && `, ${bytes(blocksOf('launches'))} unpacked`}
-        </Def>
-        <Def t="HLO text">
+        </Definition>
+        <Definition term="HLO text">
           {report.tables.rows('instructions') === 0
             ? 'none: this run has no HLO'
             : hlo.text === 'hot'
@@ -598,38 +610,38 @@ function InFile({ report }: { report: Report }): VNode {
           {report.tables.rows('hlo_text') > 0 && `, ${bytes(blocksOf('hlo_text'))} unpacked`}
           {hlo.instructions_left_out > 0 &&
             `; ${thousands(hlo.instructions_left_out)} instructions left out`}
-        </Def>
-        <Def t="source">
+        </Definition>
+        <Definition term="source">
           {source > 0 ? plural(source, 'file') : 'none: report --source DIR adds it'}
-        </Def>
+        </Definition>
         {left_out.map((l) => (
-          <Def t="left out">{leftOutText(l)}</Def>
+          <Definition term="left out">{leftOutText(l)}</Definition>
         ))}
-        <Def t="format">
+        <Definition term="format">
           {index.format.major}.{index.format.minor}, written by xlatrace {report.meta.tool_version}
-        </Def>
-        <Def t="made from" mono>
+        </Definition>
+        <Definition term="made from" mono>
           {baseName(report.meta.run.path)}
-        </Def>
-        <Def t="network">never used: the page’s policy forbids it</Def>
-      </Kv>
+        </Definition>
+        <Definition term="network">never used: the page’s policy forbids it</Definition>
+      </DefinitionList>
       <details class="lic">
         <summary>licences: Preact (MIT)</summary>
-        <pre>{texts.licences}</pre>
+        <pre>{licences}</pre>
       </details>
     </section>
   );
 }
 
 export function RunPage(): VNode {
-  const { report } = useCtx();
+  const { report } = useReport();
   const base = report.meta.base;
   return (
     <>
-      <Bar>
+      <HeadingBar>
         <h2>Can I trust this?</h2>
         <span class="ink2">{report.meta.trust}</span>
-      </Bar>
+      </HeadingBar>
       <div class="split runsplit">
         <div class="secs">
           <Evidence report={report} />
@@ -644,7 +656,7 @@ export function RunPage(): VNode {
           {base && (
             <section>
               <h3>Base run</h3>
-              <Kv>
+              <DefinitionList>
                 <dt>run</dt>
                 <dd class="mono">{base.run.path}</dd>
                 <dt>command</dt>
@@ -661,7 +673,7 @@ export function RunPage(): VNode {
                     <dd>{n}</dd>
                   </>
                 ))}
-              </Kv>
+              </DefinitionList>
             </section>
           )}
           <HiddenPages report={report} />

@@ -7,37 +7,36 @@ import {
   fullPath,
   Handle,
   Letter,
-  Mid,
+  MiddleCut,
   Missing,
   PartTag,
   PhaseStack,
-  Seg,
+  Choice,
   useLoad,
-  Dim,
-  Bar,
-  Cols,
+  DimText,
+  HeadingBar,
+  ColumnWidths,
   Problem,
-  Cap,
-  Num,
-  NumHead,
-  Row,
-  Sm,
+  HeadingEnd,
+  NumberCell,
+  NumberHead,
+  NameRow,
+  SecondaryText,
   Tag,
 } from '../components/bits';
 import { comparable, Delta, TotalsNote } from '../components/base';
 import { BY_FRAME, NoHlo } from '../components/no_hlo';
 import { CopyMenu } from '../components/table';
 import { ownFirst, Stack } from '../components/inspector';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { atMost, perReport, type Report } from '../data/report';
 import { wholeOf } from '../data/view';
-import { count, baseName, ms, percent, plural, sumNs, sumBy } from '../format';
+import { count, baseName, formatMs, percent, plural, sumNs, sumBy } from '../format';
 import { type OpRow, rowsOfOps } from '../data/oprows';
 import { HUES, hueOf, kindWords, PHASES } from '../phases';
-import { go } from '../state';
+import { navigate } from '../state';
 import { baseTree } from './model';
 import { NothingMatches } from './ops';
-import { say } from '../texts';
 
 /** `hues`: ns by colour, as letters have it: collectives and copies apart from their phases. */
 interface Sum {
@@ -90,7 +89,7 @@ function headlineFile(report: Report): string {
 type Measure = 'time' | 'waste' | 'calls';
 
 export function SourcePage(): VNode {
-  const { report, view, state } = useCtx();
+  const { report, view, state } = useReport();
   const { ops, shares } = report;
   const d = view.divisor;
   const measure = (
@@ -126,10 +125,11 @@ export function SourcePage(): VNode {
   );
   const value = (s: Sum): number =>
     measure === 'time' ? s.ns : measure === 'waste' ? s.waste : s.calls;
-  const show = (s: Sum): string => (measure === 'calls' ? count(s.calls / d) : ms(value(s) / d));
+  const show = (s: Sum): string =>
+    measure === 'calls' ? count(s.calls / d) : formatMs(value(s) / d);
   const sumOf = (values: number[]): string => {
     const sum = values.reduce((a, v) => a + v, 0);
-    return measure === 'calls' ? count(sum / d) : ms(sum / d);
+    return measure === 'calls' ? count(sum / d) : formatMs(sum / d);
   };
   const list = [...files]
     .filter(([f]) => f !== '')
@@ -152,7 +152,16 @@ export function SourcePage(): VNode {
       <NoHlo title="No source lines" lacks="no kernel has a line of a program" by={BY_FRAME} />
     );
   if (view.total === 0) return <NothingMatches />;
-  if (list.length === 0) return <Missing title="No source lines" why={say('no_lines')} />;
+  if (list.length === 0)
+    return (
+      <Missing
+        title="No source lines"
+        why={
+          'The HLO of this run carries no source lines. JAX writes them by ' +
+          'default; TensorFlow and stripped modules do not.'
+        }
+      />
+    );
   const [path, file] = opened!;
   const parts = text?.get(path);
   const most = Math.sqrt(Math.max(...[...file.lines.values()].map(value)));
@@ -187,15 +196,15 @@ export function SourcePage(): VNode {
           class={`l ${on ? 'hot' : ''} ${s ? 'has' : ''}`}
           key={key}
           ref={on ? here : undefined}
-          tid={s ? 'row' : undefined}
+          data-testid={s ? 'row' : undefined}
           data-key={s ? n : undefined}
-          ns={s ? Math.round(s.ns) : undefined}
+          data-ns={s ? Math.round(s.ns) : undefined}
           role={s ? 'button' : undefined}
           tabIndex={s ? 0 : undefined}
-          onClick={s ? () => go({ args: { file: path, line: String(n) } }) : undefined}
+          onClick={s ? () => navigate({ args: { file: path, line: String(n) } }) : undefined}
           onKeyDown={
             s
-              ? (e) => e.key === 'Enter' && go({ args: { file: path, line: String(n) } })
+              ? (e) => e.key === 'Enter' && navigate({ args: { file: path, line: String(n) } })
               : undefined
           }
         >
@@ -236,7 +245,7 @@ export function SourcePage(): VNode {
                   <a href={`#/verdict?sel=${f.handle}`}>
                     {f.title}
                     {f.saves_high_ns_per_step !== null &&
-                      `: saves ${atMost(f)}${ms(f.saves_high_ns_per_step)} ms`}
+                      `: saves ${atMost(f)}${formatMs(f.saves_high_ns_per_step)} ms`}
                   </a>
                 </>
               ))}
@@ -258,24 +267,24 @@ export function SourcePage(): VNode {
         {rows.slice(0, most2).map((r) => (
           <span>
             <Letter hue={ops.hue[r.op]!} />
-            <Row>
-              {ops.handle[r.op]} <Mid text={ops.name[r.op] || 'no instruction'} />
+            <NameRow>
+              {ops.handle[r.op]} <MiddleCut text={ops.name[r.op] || 'no instruction'} />
               {times(r)}
-            </Row>
-            <b>{ms(r.ns / d)}</b>
+            </NameRow>
+            <b>{formatMs(r.ns / d)}</b>
             {most2 > 2 && <PartTag part={r.part} />}
           </span>
         ))}
         {rest.length > 0 && (
-          <Dim>
+          <DimText>
             {narrow ? (
               `+${rest.length}`
             ) : (
               <>
-                {rest.length} more, {ms(sumNs(rest) / d)}
+                {rest.length} more, {formatMs(sumNs(rest) / d)}
               </>
             )}
-          </Dim>
+          </DimText>
         )}
       </span>
     );
@@ -309,9 +318,9 @@ export function SourcePage(): VNode {
   const sourced = view.total - (none?.sum.ns ?? 0);
   return (
     <>
-      <Bar>
+      <HeadingBar>
         <h2>Source</h2>
-        <Seg
+        <Choice
           label="Measure"
           value={measure}
           options={[
@@ -319,22 +328,22 @@ export function SourcePage(): VNode {
             ['waste', 'waste'],
             ['calls', 'launches'],
           ]}
-          onChange={(m) => go({ args: { m: m === 'time' ? undefined : m } })}
+          onChange={(m) => navigate({ args: { m: m === 'time' ? undefined : m } })}
         />
         <span class="sm ink2">bars: square root, split by phase; collectives and copies apart</span>
-        <Cap>
+        <HeadingEnd>
           <TotalsNote delta={!!then} />
           {then && 'Δ by path and number of the line: an edit above moves it · '}
           {percent(sourced, view.total)}% {wholeOf(view)} has a source line · <CopyMenu />
-        </Cap>
-      </Bar>
+        </HeadingEnd>
+      </HeadingBar>
       {frameworks && (
-        <p class="note" tid="frameworks-lines">
+        <p class="note" data-testid="frameworks-lines">
           {frameworks.text}.
         </p>
       )}
       <div class="split srcsplit">
-        <table class="fix" aria="Files" tid="table">
+        <table class="fix" aria-label="Files" data-testid="table">
           <colgroup>
             <col />
             <col style={{ width: '64px' }} />
@@ -347,18 +356,18 @@ export function SourcePage(): VNode {
               <th>
                 <span class="vh">phases</span>
               </th>
-              <NumHead>{measure === 'calls' ? 'calls' : report.perStep} ▼</NumHead>
-              {then && <NumHead>Δ ms</NumHead>}
+              <NumberHead>{measure === 'calls' ? 'calls' : report.perStep} ▼</NumberHead>
+              {then && <NumberHead>Δ ms</NumberHead>}
             </tr>
           </thead>
           <tbody>
             {list.slice(0, 40).map(([f, v]) => (
               <tr
                 class={`act-row ${f === path ? 'on' : ''}`}
-                tid="row"
+                data-testid="row"
                 data-key={f}
-                ns={Math.round(v.sum.ns)}
-                onClick={() => go({ args: { file: f, line: undefined } })}
+                data-ns={Math.round(v.sum.ns)}
+                onClick={() => navigate({ args: { file: f, line: undefined } })}
               >
                 <td class="name" title={f}>
                   <a
@@ -367,7 +376,7 @@ export function SourcePage(): VNode {
                     onClick={(e) => {
                       e.preventDefault();
                       e.stopPropagation();
-                      go({ args: { file: f, line: undefined } });
+                      navigate({ args: { file: f, line: undefined } });
                     }}
                   >
                     {baseName(f)}
@@ -384,24 +393,26 @@ export function SourcePage(): VNode {
                     }))}
                   />
                 </td>
-                <Num>{show(v.sum)}</Num>
+                <NumberCell>{show(v.sum)}</NumberCell>
                 {then && (
-                  <Num>{then.has(f) && <Delta now={v.sum.ns / d} then={then.get(f)!} />}</Num>
+                  <NumberCell>
+                    {then.has(f) && <Delta now={v.sum.ns / d} then={then.get(f)!} />}
+                  </NumberCell>
                 )}
               </tr>
             ))}
             {list.length > 40 && (
-              <tr class="oth" tid="others">
+              <tr class="oth" data-testid="others">
                 <td>{plural(list.length - 40, 'other file')}</td>
                 <td />
-                <Num>{sumOf(list.slice(40).map(([, v]) => value(v.sum)))}</Num>
+                <NumberCell>{sumOf(list.slice(40).map(([, v]) => value(v.sum)))}</NumberCell>
                 {then && (
-                  <Num>
+                  <NumberCell>
                     <Delta
                       now={sumBy(list.slice(40), ([, v]) => v.sum.ns) / d}
                       then={sumBy(list.slice(40), ([f]) => then.get(f) ?? 0)}
                     />
-                  </Num>
+                  </NumberCell>
                 )}
               </tr>
             )}
@@ -409,19 +420,19 @@ export function SourcePage(): VNode {
               <tr class="oth">
                 <td>(no source line)</td>
                 <td />
-                <Num>{show(none.sum)}</Num>
+                <NumberCell>{show(none.sum)}</NumberCell>
                 {then && (
-                  <Num>
+                  <NumberCell>
                     <Delta now={none.sum.ns / d} then={then.get('no source line') ?? 0} />
-                  </Num>
+                  </NumberCell>
                 )}
               </tr>
             )}
             {measure === 'time' && (
-              <tr class="tot" tid="total" ns={Math.round(view.total)}>
+              <tr class="tot" data-testid="total" data-ns={Math.round(view.total)}>
                 <td>all</td>
                 <td />
-                <Num>{ms(view.total / d)}</Num>
+                <NumberCell>{formatMs(view.total / d)}</NumberCell>
                 {then && <td />}
               </tr>
             )}
@@ -430,24 +441,29 @@ export function SourcePage(): VNode {
         <div>
           <p class="srchead">
             <b class="mono">{path}</b>{' '}
-            <Dim>
+            <DimText>
               {show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep},{' '}
               {percent(file.sum.ns, view.total)}% {wholeOf(view)} ·{' '}
-            </Dim>
+            </DimText>
             <CopyMenu />
           </p>
           {(largest.f !== path || largest.n !== line) && (
-            <Sm tid="largest-line">
+            <SecondaryText data-testid="largest-line">
               Largest line of all:{' '}
               <a href={`#/source?file=${encodeURIComponent(largest.f)}&line=${largest.n}`}>
                 {baseName(largest.f)}:{largest.n || '?'}
               </a>
               , {show(largest.s)} {measure === 'calls' ? 'calls' : report.perStep}
-            </Sm>
+            </SecondaryText>
           )}
           {error !== undefined && <Problem text={error} />}
-          {text !== undefined && !parts && <p class="note">{say('no_text')}</p>}
-          <div class={`code ${then ? 'wdl' : ''}`} role="group" aria={`Lines of ${path}`}>
+          {text !== undefined && !parts && (
+            <p class="note">
+              This page lacks the text of the file. To see it: xlatrace report RUN.db --source
+              ITS_FOLDER
+            </p>
+          )}
+          <div class={`code ${then ? 'wdl' : ''}`} role="group" aria-label={`Lines of ${path}`}>
             {body}
           </div>
         </div>
@@ -456,29 +472,29 @@ export function SourcePage(): VNode {
             <section>
               <h3>Python stack of line {line}</h3>
               {otherStacks > 0 && (
-                <Sm tid="which-stack">
+                <SecondaryText data-testid="which-stack">
                   Of <Handle op={withStack[0]} />, its largest op;{' '}
                   {plural(otherStacks, 'other stack')} lead here too.
-                </Sm>
+                </SecondaryText>
               )}
               <Stack frames={ownFirst(stackOf, report.userFiles)} />
             </section>
           )}
           {at && (
             <section>
-              <Bar>
+              <HeadingBar>
                 <h3>Instructions from line {line || '?'}</h3>
-                <Cap>
+                <HeadingEnd>
                   <CopyMenu />
-                </Cap>
-              </Bar>
-              <table class="fix" aria="Instructions of the line">
-                <Cols of={[46, 28, 0, 58]} />
+                </HeadingEnd>
+              </HeadingBar>
+              <table class="fix" aria-label="Instructions of the line">
+                <ColumnWidths of={[46, 28, 0, 58]} />
                 <tbody>
                   {rowsOf(at)
                     .slice(0, 24)
                     .map((r) => (
-                      <tr tid={`op-${ops.handle[r.op]}`} ns={Math.round(r.ns)}>
+                      <tr data-testid={`op-${ops.handle[r.op]}`} data-ns={Math.round(r.ns)}>
                         <td>
                           <Handle op={r.op} />
                         </td>
@@ -486,17 +502,17 @@ export function SourcePage(): VNode {
                           <Letter hue={ops.hue[r.op]!} />
                         </td>
                         <td class="name mono">
-                          <Row>
-                            <Mid text={ops.name[r.op] || 'no instruction'} />
+                          <NameRow>
+                            <MiddleCut text={ops.name[r.op] || 'no instruction'} />
                             {times(r)}
-                          </Row>
+                          </NameRow>
                           {r.part < 0.9995 && (
                             <div class="ui">
                               <PartTag part={r.part} />
                             </div>
                           )}
                         </td>
-                        <Num>{ms(r.ns / d)}</Num>
+                        <NumberCell>{formatMs(r.ns / d)}</NumberCell>
                       </tr>
                     ))}
                   {rowsOf(at).length > 24 && (
@@ -504,17 +520,17 @@ export function SourcePage(): VNode {
                       <td />
                       <td />
                       <td>{plural(rowsOf(at).length - 24, 'other')}</td>
-                      <Num>{ms(sumNs(rowsOf(at).slice(24)) / d)}</Num>
+                      <NumberCell>{formatMs(sumNs(rowsOf(at).slice(24)) / d)}</NumberCell>
                     </tr>
                   )}
                 </tbody>
               </table>
-              <Sm>
+              <SecondaryText>
                 {[...new Set([...at.ops.keys()].map((o) => kindWords(ops.kind[o]!)))]
                   .slice(0, 6)
                   .join(', ')}
                 : {plural(at.ops.size, 'instruction')} of this line.
-              </Sm>
+              </SecondaryText>
             </section>
           )}
         </div>

@@ -4,8 +4,8 @@
 import type { VNode } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { comparable } from '../components/base';
-import { Missing, useLoad, useWidth, Bar, Problem, listen } from '../components/bits';
-import { useCtx } from '../ctx';
+import { Missing, useLoad, useWidth, HeadingBar, Problem, listen } from '../components/bits';
+import { useReport } from '../ctx';
 import { loadLaunches, lowerBound } from '../data/launches';
 import { midCut } from '../data/names';
 import { cellsOf, mostlyLast } from '../data/culprit';
@@ -17,14 +17,13 @@ import type { View } from '../data/view';
 import { getTerm, rangeMatcher } from '../filter';
 import { duration, plural, thousands, sumNs, sumBy } from '../format';
 import { CAUSE_WORDS, PATH_WORDS } from '../phases';
-import { go, move } from '../state';
+import { navigate, updateAddress } from '../state';
 import { alignSteps } from '../timeline/align';
 import { axisOrigin, draw, type Look, readLook } from '../timeline/draw';
 import { HUES } from '../timeline/pyramid';
 import type { Skew } from '../timeline/waits';
 import { buildTimeline, firstVisible, stretched, type Timeline } from '../timeline/tracks';
 import { Difference, Selection } from './timeline_sums';
-import { say } from '../texts';
 
 interface StepBox {
   step: number;
@@ -93,7 +92,7 @@ function StepStrip({
         width={Math.min(width, each * shown.length + 4)}
         height={wide ? 46 : 58}
         role="group"
-        aria="Steps"
+        aria-label="Steps"
       >
         {shown.map((s, i) => {
           const x = i * each;
@@ -105,7 +104,7 @@ function StepStrip({
               role="button"
               tabIndex={0}
               aria-pressed={on}
-              tid={`step-${s.step}`}
+              data-testid={`step-${s.step}`}
               onClick={() => onPick(s)}
               onKeyDown={(e) => e.key === 'Enter' && onPick(s)}
             >
@@ -166,7 +165,7 @@ function StepStrip({
           ))}
       </svg>
       {others.length > 0 && (
-        <span class="sm dim" tid="steps-cut">
+        <span class="sm dim" data-testid="steps-cut">
           {plural(others.length, 'other step')}, {others[0]!.step} to{' '}
           {others[others.length - 1]!.step}, {duration(sumNs(others))} in all: choose with{' '}
           <code>step</code> in the filter or <kbd>]</kbd>
@@ -268,7 +267,7 @@ function Lens({
         class={`box p-${HUES[tl.hueOfSite[site]!]}`}
         onClick={() => {
           const e = entityOfSite(report, site);
-          if (e) go({ sel: report.selOf(e) });
+          if (e) navigate({ sel: report.selOf(e) });
         }}
       >
         <title>{`${name}  ${duration(dur)}`}</title>
@@ -307,7 +306,7 @@ function Lens({
       width={width}
       height="52"
       role="img"
-      aria={`Lens: ${duration(span)} of ${tl.names[tr.device]}`}
+      aria-label={`Lens: ${duration(span)} of ${tl.names[tr.device]}`}
     >
       <text class="b" x="0" y="14">
         Lens
@@ -339,12 +338,15 @@ function PathNote({
     : [];
   const steps = path ? [path.step[0]!, path.step[path.n - 1]!] : [];
   return (
-    <span tid="path-note" ns={Math.round(sumBy(sums, ([, ns]) => ns))}>
+    <span data-testid="path-note" data-ns={Math.round(sumBy(sums, ([, ns]) => ns))}>
       {' '}
       {sums.length > 0
-        ? `Critical path of ${name} here: ${sums.map(([kind, ns]) => `${PATH_WORDS[kind] ?? kind} ${duration(ns)}`).join(', ')}.`
+        ? `Critical path of ${name} here: ` +
+          `${sums.map(([kind, ns]) => `${PATH_WORDS[kind] ?? kind} ${duration(ns)}`).join(', ')}.`
         : path
-          ? `No critical path here: ${steps[0] === steps[1] ? `step ${steps[0]} was` : `steps ${steps[0]} to ${steps[1]} were`} replayed.`
+          ? 'No critical path here: ' +
+            `${steps[0] === steps[1] ? `step ${steps[0]} was` : `steps ${steps[0]} to ${steps[1]} were`} ` +
+            'replayed.'
           : `No critical path of ${name}.`}
     </span>
   );
@@ -366,7 +368,7 @@ function Canvas({
   tl: Timeline;
   steps: StepBox[];
 }): VNode {
-  const { state } = useCtx();
+  const { state } = useReport();
   const [box, width] = useWidth<HTMLDivElement>(1200);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [theme, setTheme] = useState(0);
@@ -447,11 +449,11 @@ function Canvas({
     const span = Math.max(50, Math.min(next[1] - next[0], (tl.t1 - tl.t0) * 1.1));
     const mid = Math.max(tl.t0 - span / 3, Math.min(tl.t1 + span / 3, (next[0] + next[1]) / 2));
     const r: [number, number] = [Math.round(mid - span / 2), Math.round(mid + span / 2)];
-    (final ? go : move)({ args: { t: `${r[0]},${r[1]}` } });
+    (final ? navigate : updateAddress)({ args: { t: `${r[0]},${r[1]}` } });
   };
   const zoomTo = (s: StepBox | undefined): void => {
     if (s)
-      go({
+      navigate({
         args: { step: String(s.step), t: undefined, a: undefined, al: undefined, top: undefined },
       });
   };
@@ -461,7 +463,7 @@ function Canvas({
     b = pair ? pair[1] : median === slowest ? byTime[0]?.step : median?.step,
   ): void => {
     if (a && b !== undefined)
-      go({ args: { al: `${a.step},${b}`, t: undefined, a: undefined, step: undefined } });
+      navigate({ args: { al: `${a.step},${b}`, t: undefined, a: undefined, step: undefined } });
   };
 
   useEffect(() => {
@@ -511,7 +513,9 @@ function Canvas({
     if (x < GUTTER)
       return tr
         ? {
-            text: `${tl.names[tr.device]}: ${tr.stream ? report.streams[tr.stream.stream]?.name || tr.label : tr.label}`,
+            text:
+              `${tl.names[tr.device]}: ` +
+              `${tr.stream ? report.streams[tr.stream.stream]?.name || tr.label : tr.label}`,
             start: 0,
             end: 0,
           }
@@ -547,7 +551,9 @@ function Canvas({
         entity: entityOfSite(report, site),
         start: s.start[best]! - shift,
         end: s.start[best]! + s.dur[best]! - shift,
-        text: `${op >= 0 ? `${ops.handle[op]} ` : ''}${name}  ${duration(s.dur[best]!)}${waited !== undefined ? `, of it ${duration(waited)} waiting for other devices` : ''}\n${op >= 0 && ops.group[op] ? `${ops.phase[op]}, ${ops.group[op]}\n` : ''}${kernel}`,
+        text:
+          `${op >= 0 ? `${ops.handle[op]} ` : ''}${name}  ` +
+          `${duration(s.dur[best]!)}${waited !== undefined ? `, of it ${duration(waited)} waiting for other devices` : ''}\n${op >= 0 && ops.group[op] ? `${ops.phase[op]}, ${ops.group[op]}\n` : ''}${kernel}`,
       };
     }
     if (tr?.segments) {
@@ -600,19 +606,19 @@ function Canvas({
     };
     const onUp = (): void => {
       stop();
-      if (last) go({ args: { a: `${last[0]},${last[1]}`, t: `${from[0]},${from[1]}` } });
+      if (last) navigate({ args: { a: `${last[0]},${last[1]}`, t: `${from[0]},${from[1]}` } });
       setDrag(null);
       if (moved) return;
       const hit = at(x0, y0);
-      if (hit?.entity) go({ sel: report.selOf(hit.entity) });
+      if (hit?.entity) navigate({ sel: report.selOf(hit.entity) });
       else if (hit)
-        go({
+        navigate({
           args: {
             a: `${Math.round(hit.start)},${Math.round(hit.end)}`,
             t: `${from[0]},${from[1]}`,
           },
         });
-      else if (state.args['a']) go({ args: { a: undefined } });
+      else if (state.args['a']) navigate({ args: { a: undefined } });
     };
     const stop = listen(el, { pointermove: onMove, pointerup: onUp, pointercancel: onUp });
   };
@@ -667,13 +673,13 @@ function Canvas({
   useEffect(() => {
     if (!asked) return;
     const at = launchOf();
-    move({ args: { z: undefined, ...(at && { t: around(at, 1.5), step: undefined }) } });
+    updateAddress({ args: { z: undefined, ...(at && { t: around(at, 1.5), step: undefined }) } });
   }, [asked, state.sel]);
   // F: the selection, or the op; without one, all of the step.
   const fit = (): void => {
     const area = parseRange(state.args['a']);
     const at = area ?? launchOf();
-    go({ args: { t: at ? around(at, area ? 0.04 : 1.5) : undefined } });
+    navigate({ args: { t: at ? around(at, area ? 0.04 : 1.5) : undefined } });
   };
   const nextGap = (): void => {
     if (pair) return;
@@ -685,7 +691,7 @@ function Canvas({
     const g = long.find((k) => (k.start + k.end) / 2 > mid + 1) ?? long[0];
     if (!g) return;
     const d = g.end - g.start;
-    go({
+    navigate({
       args: {
         t: `${Math.round(g.start - 3 * d)},${Math.round(g.end + 3 * d)}`,
         a: `${Math.round(g.start)},${Math.round(g.end)}`,
@@ -693,7 +699,7 @@ function Canvas({
       },
     });
   };
-  const togglePath = (): void => go({ args: { cp: onPath ? undefined : '1' } });
+  const togglePath = (): void => navigate({ args: { cp: onPath ? undefined : '1' } });
   const stepBy = (by: number): void => {
     const i = steps.findIndex((s) => s.step === shown?.step);
     zoomTo(steps[Math.max(0, Math.min(steps.length - 1, i + by))]);
@@ -743,7 +749,7 @@ function Canvas({
         return;
       }
       if (k === 'f') fit();
-      else if (k === 'z') go({ args: { t: undefined, a: undefined } });
+      else if (k === 'z') navigate({ args: { t: undefined, a: undefined } });
       else if (k === 'n') jump(1);
       else if (k === 'p') jump(-1);
       else if (k === 'g') nextGap();
@@ -864,7 +870,7 @@ function Canvas({
   const windows = windowsOf(report).filter((w) => processes.has(w.process));
   return (
     <>
-      <Bar>
+      <HeadingBar>
         <h2>
           {pair
             ? `Steps ${pair[0]} and ${pair[1]}, from their begin`
@@ -874,7 +880,7 @@ function Canvas({
                 ? 'Whole run'
                 : duration(range[1] - range[0])}
         </h2>
-        <span class="seg" role="group" aria="Range">
+        <span class="seg" role="group" aria-label="Range">
           {median && (
             <button
               class={is(median) ? 'on' : ''}
@@ -895,7 +901,7 @@ function Canvas({
           )}
           <button
             onClick={() =>
-              go({
+              navigate({
                 args: { step: 'all', t: undefined, a: undefined, al: undefined, top: undefined },
               })
             }
@@ -907,7 +913,7 @@ function Canvas({
           <button
             class={`sm ${pair ? 'on' : ''}`}
             aria-pressed={pair !== null}
-            tid="align"
+            data-testid="align"
             onClick={() => (pair ? zoomTo(median) : align())}
           >
             align two steps <kbd>l</kbd>
@@ -926,9 +932,9 @@ function Canvas({
             <button
               class={`sm ${hostsOn ? 'on' : ''}`}
               aria-pressed={hostsOn}
-              tid="hosts"
+              data-testid="hosts"
               title="ranges and calls, by thread"
-              onClick={() => go({ args: { hosts: hostsOn ? undefined : '1' } })}
+              onClick={() => navigate({ args: { hosts: hostsOn ? undefined : '1' } })}
             >
               host threads
             </button>
@@ -937,7 +943,7 @@ function Canvas({
           <button
             class={`sm ${onPath ? 'on' : ''}`}
             aria-pressed={onPath}
-            tid="critical-path"
+            data-testid="critical-path"
             title="what bound the step, from its end back to its begin"
             onClick={togglePath}
           >
@@ -945,7 +951,7 @@ function Canvas({
           </button>
         )}
         {selected && !pair && (
-          <button class="sm" tid="next-launch" onClick={() => jump(1)}>
+          <button class="sm" data-testid="next-launch" onClick={() => jump(1)}>
             next{' '}
             {(selectedKernel >= 0
               ? report.kernels.handle[selectedKernel]
@@ -957,7 +963,7 @@ function Canvas({
           <kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> move · <kbd>F</kbd> zoom to the
           selection, <kbd>Z</kbd> all · drag to sum an area
         </span>
-      </Bar>
+      </HeadingBar>
       <div class="tltop">
         {steps.length > 0 && (
           <StepStrip
@@ -971,21 +977,22 @@ function Canvas({
             }
           />
         )}
-        <p class="note sm" tid="timeline-note">
+        <p class="note sm" data-testid="timeline-note">
           {skew && skew.at - skew.from > (sumRange[1] - sumRange[0]) / 500 && (
-            <span tid="timeline-skew">
+            <span data-testid="timeline-skew">
               {tl.names[skew.first]} waits {duration(skew.at - skew.from)} in{' '}
               {ops.handle[skew.op] || 'a collective'} ({ops.name[skew.op]}) because{' '}
               {tl.names[skew.last]} comes last{inGeneral(report, tl.names, steps, skew)}.{' '}
             </span>
           )}
           {!clocksKnown(report, tl.devices) && (
-            <span class="warn-text" tid="timeline-clocks">
-              {say('clocks_rows')}{' '}
+            <span class="warn-text" data-testid="timeline-clocks">
+              Clocks of these processes are not known to agree: rows of one cannot be set against
+              those of another.{' '}
             </span>
           )}
           {processes.size > 1 && steps.length > 0 && !pair && (
-            <span tid="timeline-whose">
+            <span data-testid="timeline-whose">
               Steps are those of {mine.length > 1 ? `${mine.length} devices, the mean: ` : ''}
               {mine
                 .slice(0, 4)
@@ -995,7 +1002,7 @@ function Canvas({
             </span>
           )}
           {pair ? (
-            <>{say('step_rows')}</>
+            <>Each row counts from the begin of its step. Click another step to put it first.</>
           ) : gapCount > 0 ? (
             <>
               {partly && 'Of the longest, which alone are in this file one by one: '}
@@ -1032,7 +1039,10 @@ function Canvas({
             </>
           )}
           {report.meta.base?.basis.steady &&
-            ` The typical step of the base takes ${duration(report.meta.base.basis.typical_ns)} (dashed); its launches are not in this file, so whole steps are compared with its mean.`}
+            ' The typical step of the base takes ' +
+              `${duration(report.meta.base.basis.typical_ns)} (dashed); its ` +
+              'launches are not in this file, so whole steps are compared with its ' +
+              'mean.'}
           {tl.hiddenDevices > 0 && (
             <>
               {' '}
@@ -1040,21 +1050,27 @@ function Canvas({
               the filter.
             </>
           )}
-          {tl.cuts.length > 0 && <span tid="timeline-cuts"> Not drawn: {tl.cuts.join('; ')}.</span>}
+          {tl.cuts.length > 0 && (
+            <span data-testid="timeline-cuts"> Not drawn: {tl.cuts.join('; ')}.</span>
+          )}
           {hostsOn && !pair && heldWords(windows) !== '' && (
-            <span tid="timeline-hosts"> Host threads: {heldWords(windows)}.</span>
+            <span data-testid="timeline-hosts"> Host threads: {heldWords(windows)}.</span>
           )}
         </p>
       </div>
       <div ref={box} class="tlbox">
         <canvas
           ref={canvas}
-          tid="timeline-canvas"
+          data-testid="timeline-canvas"
           data-host-rows={tl.tracks.filter((k) => k.kind === 'host').length}
           style={{ width: `${width}px`, height: `${tl.height}px` }}
           tabIndex={0}
           role="img"
-          aria={`Timeline of ${plural(tl.devices.length, 'device')} from ${duration(range[0] - tl.t0)} to ${duration(range[1] - tl.t0)}; the table below sums it`}
+          aria-label={
+            `Timeline of ${plural(tl.devices.length, 'device')} from ` +
+            `${duration(range[0] - tl.t0)} to ${duration(range[1] - tl.t0)}; the ` +
+            'table below sums it'
+          }
           onPointerDown={onDown}
           onPointerLeave={() => setTip(null)}
           onPointerMove={(e) => {
@@ -1119,7 +1135,7 @@ function Canvas({
 }
 
 export function TimelinePage(): VNode {
-  const { report, view, state } = useCtx();
+  const { report, view, state } = useReport();
   const { value: launches, error } = useLoad(() => loadLaunches(report), [report]);
   const hostsOn = state.args['hosts'] === '1';
   const { value: hosts, error: hostError } = useLoad(
@@ -1156,7 +1172,10 @@ export function TimelinePage(): VNode {
     return (
       <Missing
         title="No timeline"
-        why={`This page was written without single launches; every table still sums all ${thousands(report.meta.launches.in_run)} of them.`}
+        why={
+          'This page was written without single launches; every table still ' +
+          `sums all ${thousands(report.meta.launches.in_run)} of them.`
+        }
         command={`xlatrace report ${report.meta.run.path.split('/').pop()}`}
       />
     );

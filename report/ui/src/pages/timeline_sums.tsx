@@ -4,7 +4,17 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, Delta } from '../components/base';
-import { CellBar, Handle, LeftOut, Letter, Mid, Seg, Bar, Cap, Row } from '../components/bits';
+import {
+  CellBar,
+  Handle,
+  LeftOut,
+  Letter,
+  MiddleCut,
+  Choice,
+  HeadingBar,
+  HeadingEnd,
+  NameRow,
+} from '../components/bits';
 import {
   changes,
   type Column,
@@ -18,13 +28,23 @@ import {
   times,
   words,
 } from '../components/table';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { launchesNow } from '../data/launches';
 import type { Entity, Report } from '../data/report';
 import type { View } from '../data/view';
-import { duration, ms, percent, plural, signed, thousands, us, sumNs, sumBy } from '../format';
+import {
+  duration,
+  formatMs,
+  percent,
+  plural,
+  signed,
+  thousands,
+  formatUs,
+  sumNs,
+  sumBy,
+} from '../format';
 import { CAUSE_WORDS, type Hue, hueOf, PHASES, phaseWords } from '../phases';
-import { go } from '../state';
+import { navigate } from '../state';
 import { firstVisible, type Timeline } from '../timeline/tracks';
 
 type SumBy = 'phase' | 'op' | 'layer' | 'kernel';
@@ -166,7 +186,7 @@ const nameColumn = (by: SumBy, label: string): Column<{ name: string; hue: Hue; 
   cls: 'name',
   raw: (r) => r.name,
   cell: (r) => (
-    <Row>
+    <NameRow>
       <Letter hue={r.hue} />{' '}
       {by === 'op' && r.op >= 0 && (
         <>
@@ -174,9 +194,9 @@ const nameColumn = (by: SumBy, label: string): Column<{ name: string; hue: Hue; 
         </>
       )}
       <span class={by === 'op' || by === 'kernel' ? 'mono' : ''}>
-        <Mid text={r.name} tail={16} />
+        <MiddleCut text={r.name} tail={16} />
       </span>
-    </Row>
+    </NameRow>
   ),
 });
 
@@ -194,19 +214,19 @@ function Heading({
   table: TableProps<never>;
 }): VNode {
   return (
-    <Bar>
+    <HeadingBar>
       <h3>
         {text}, {tl.names[device]}
       </h3>
       {tl.devices.length > 1 && (
-        <Seg
+        <Choice
           label="Device"
           value={String(device)}
           options={tl.devices.map((d) => [String(d), tl.names[d]!] as const)}
-          onChange={(d) => go({ args: { d } })}
+          onChange={(d) => navigate({ args: { d } })}
         />
       )}
-      <Seg
+      <Choice
         label="Sum by"
         value={by}
         testid="group-by"
@@ -216,17 +236,17 @@ function Heading({
           ['layer', 'layer'],
           ['kernel', 'kernel'],
         ]}
-        onChange={(g) => go({ args: { g: g === 'phase' ? undefined : g } })}
+        onChange={(g) => navigate({ args: { g: g === 'phase' ? undefined : g } })}
       />
-      <Cap>
+      <HeadingEnd>
         <CopyMenu table={table} />
-      </Cap>
-    </Bar>
+      </HeadingEnd>
+    </HeadingBar>
   );
 }
 
 function useChoice(tl: Timeline): { by: SumBy; label: string; device: number } {
-  const { state } = useCtx();
+  const { state } = useReport();
   const by = (
     ['op', 'layer', 'kernel'].includes(state.args['g'] ?? '') ? state.args['g'] : 'phase'
   ) as SumBy;
@@ -239,7 +259,7 @@ function useChoice(tl: Timeline): { by: SumBy; label: string; device: number } {
   };
 }
 
-const MOST = 60;
+const MAX_ROWS = 60;
 const entityOf = (by: SumBy, r: { key: string; op: number }): Entity | undefined =>
   by === 'op'
     ? opEntity(r.op)
@@ -285,7 +305,7 @@ export function Selection({
       : range[1] - range[0];
   const most = rows[0]?.ns ?? 0;
   const small = span < 2e6;
-  const time = small ? us : ms;
+  const time = small ? formatUs : formatMs;
   const was = (r: SumRow): number => then!.get(r.key) ?? 0;
   const cut = report.meta.left_out.some((l) => l.what === 'gaps' && l.rows > 0);
   const columns: Column<SumRow>[] = [
@@ -332,23 +352,26 @@ export function Selection({
     ),
   ];
   const lines: Line<SumRow>[] = rows
-    .slice(0, MOST)
+    .slice(0, MAX_ROWS)
     .map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: entityOf(by, r) }));
-  const less = rows.slice(MOST),
+  const less = rows.slice(MAX_ROWS),
     rest = sumBy(less, (r) => r.ns),
     restIdle = sumBy(less, (r) => r.idle);
-  if (rows.length > MOST)
+  if (rows.length > MAX_ROWS)
     lines.push({
       key: 'others',
       kind: 'others',
-      lead: plural(rows.length - MOST, 'other'),
+      lead: plural(rows.length - MAX_ROWS, 'other'),
       ns: Math.round(rest),
       cells: {
         ms: time(rest),
         pct: percent(rest, span),
         launches: thousands(sumBy(less, (r) => r.n)),
-        idle: restIdle > 0 ? us(restIdle) : '',
-        ...(then && { base: ms(sumBy(less, was)), delta: signed((rest - sumBy(less, was)) / 1e6) }),
+        idle: restIdle > 0 ? formatUs(restIdle) : '',
+        ...(then && {
+          base: formatMs(sumBy(less, was)),
+          delta: signed((rest - sumBy(less, was)) / 1e6),
+        }),
       },
     });
   const here = new Set(rows.map((r) => r.key));
@@ -358,7 +381,7 @@ export function Selection({
       key: 'gone',
       kind: 'others',
       lead: 'only in the base',
-      cells: { base: ms(gone), delta: signed(-gone / 1e6) },
+      cells: { base: formatMs(gone), delta: signed(-gone / 1e6) },
     });
   const before = then ? [...then.values()].reduce((a, v) => a + v, 0) : 0;
   lines.push({
@@ -370,8 +393,8 @@ export function Selection({
       ms: time(total),
       pct: percent(total, span),
       launches: thousands(launches),
-      idle: idle > 0 ? us(idle) : '',
-      ...(then && { base: ms(before), delta: signed((total - before) / 1e6) }),
+      idle: idle > 0 ? formatUs(idle) : '',
+      ...(then && { base: formatMs(before), delta: signed((total - before) / 1e6) }),
     },
   });
   const table: TableProps<SumRow> = {
@@ -382,7 +405,7 @@ export function Selection({
     primary: true,
   };
   return (
-    <section tid="timeline-selection" ns={Math.round(total)}>
+    <section data-testid="timeline-selection" data-ns={Math.round(total)}>
       <Heading
         text={`${step ? 'Whole step' : whole ? 'In sight' : 'Selection'}: ${duration(span)}`}
         tl={tl}
@@ -478,25 +501,26 @@ export function Difference({
     },
   ];
   const lines: Line<PairRow>[] = rows
-    .slice(0, MOST)
+    .slice(0, MAX_ROWS)
     .map((r) => ({ key: r.key, row: r, ns: Math.round(r.a - r.b), entity: entityOf(by, r) }));
   const sum = (f: (r: PairRow) => number, from = 0): number => sumBy(rows.slice(from), f);
   const cells = (a: number, b: number): Record<string, string> => ({
-    a: ms(a),
-    b: ms(b),
+    a: formatMs(a),
+    b: formatMs(b),
     delta: signed((a - b) / 1e6),
   });
-  if (rows.length > MOST)
+  if (rows.length > MAX_ROWS)
     lines.push({
       key: 'others',
       kind: 'others',
-      lead: plural(rows.length - MOST, 'other'),
+      lead: plural(rows.length - MAX_ROWS, 'other'),
       cells: {
         ...cells(
-          sum((r) => r.a, MOST),
-          sum((r) => r.b, MOST),
+          sum((r) => r.a, MAX_ROWS),
+          sum((r) => r.b, MAX_ROWS),
         ),
-        launches: `${thousands(sum((r) => r.na, MOST))}, ${thousands(sum((r) => r.nb, MOST))}`,
+        launches:
+          `${thousands(sum((r) => r.na, MAX_ROWS))}, ` + `${thousands(sum((r) => r.nb, MAX_ROWS))}`,
       },
     });
   lines.push({
@@ -533,7 +557,7 @@ export function Difference({
     primary: true,
   };
   return (
-    <section tid="timeline-difference">
+    <section data-testid="timeline-difference">
       <Heading
         text={`Step ${pair[0]} less step ${pair[1]}${range ? `, ${duration(range[1] - range[0])} of it` : ''}`}
         tl={tl}

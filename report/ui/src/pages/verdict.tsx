@@ -9,46 +9,46 @@ import {
   Handle,
   Letter,
   Link,
-  Linked,
-  Mid,
+  LinkedText,
+  MiddleCut,
   Phase,
   SourceChip,
-  Words,
+  SentenceText,
   scopeText,
   useWidth,
-  Dim,
-  Bar,
-  Cap,
-  Num,
-  Lk,
-  NumHead,
-  Row,
-  Sm,
+  DimText,
+  HeadingBar,
+  HeadingEnd,
+  NumberCell,
+  TextButton,
+  NumberHead,
+  NameRow,
+  SecondaryText,
   Tag,
 } from '../components/bits';
 import { FindingEvidence } from '../components/inspector';
 import { baseDivisor, BaseVerdict, comparable } from '../components/base';
 import { CopyMenu } from '../components/table';
 import { causesOfFinding, partSums } from '../data/idle';
-import { useCtx } from '../ctx';
+import { useReport } from '../ctx';
 import { kernelRows, opGroups } from '../data/oprows';
 import { atMost, handlesOf } from '../data/report';
 import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
 import { niceStep } from '../data/stats';
 import type { View } from '../data/view';
-import { go, hasPage } from '../state';
+import { navigate, hasPage } from '../state';
 import {
   duration,
   baseName,
   count,
   inUnit,
-  ms,
+  formatMs,
   msText,
   percent,
   plural,
   significant,
   thousands,
-  us,
+  formatUs,
   sumBy,
   sumNs,
 } from '../format';
@@ -63,7 +63,7 @@ import {
   reasonWords,
 } from '../phases';
 
-interface Bar {
+interface HeadingBar {
   part: Part;
   ns: number;
 }
@@ -73,7 +73,7 @@ function Facts({ report }: { report: Report }): VNode {
   return (
     <dl class="five">
       {report.meta.facts.map((f) => (
-        <div tid={`fact-${f.id}`} data-value={f.ns}>
+        <div data-testid={`fact-${f.id}`} data-value={f.ns}>
           <dt>{f.label}</dt>
           <dd>
             {f.value}
@@ -85,7 +85,7 @@ function Facts({ report }: { report: Report }): VNode {
   );
 }
 
-function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | null {
+function StepBar({ report, bars }: { report: Report; bars: HeadingBar[] }): VNode | null {
   const [ref, width] = useWidth<HTMLDivElement>(1000);
   const d = report.divisor;
   const total = sumNs(bars);
@@ -118,7 +118,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   const tick = niceStep(total / d / 1e6, width / 150);
   const ticks: number[] = [];
   for (let t = 0; t <= total / d / 1e6 + tick * 1e-6; t += tick) ticks.push(t);
-  const boxesOf = (list: Bar[]) => {
+  const boxesOf = (list: HeadingBar[]) => {
     let x = 0;
     return list.map((b) => {
       const at = x;
@@ -128,18 +128,27 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   };
   const namedHue: Hue | undefined = named >= 0 ? report.ops.hue[named] : undefined;
   const label = (w: number, text: string): boolean => w > text.length * 6.3 + 12;
-  const opText = `${verdict.op}${times && ` ${times}`}  ${ms(namedNs / d)}`;
+  const opText = `${verdict.op}${times && ` ${times}`}  ${formatMs(namedNs / d)}`;
   // The part that the headline's op is hatched in; where its name has no room there, the legend has
   // it.
   const hatched = bars.find((b) => named >= 0 && partHue(b.part) === namedHue),
     ofHatched = Math.min(hatched?.ns ?? 0, namedNs) * scale;
-  const text = `One step of ${ms(total / d)} ms: ${bars.map((b) => `${phaseWords(b.part)} ${ms(b.ns / d)}`).join(', ')} ms`;
+  const text =
+    `One step of ${formatMs(total / d)} ms: ` +
+    `${bars.map((b) => `${phaseWords(b.part)} ${formatMs(b.ns / d)}`).join(', ')} ` +
+    'ms';
   let labelEnd = -1;
   const tall = best ? 101 : 71;
   return (
     <figure class="stepbar">
       <div ref={ref}>
-        <svg width={width} height={tall} viewBox={`0 0 ${width} ${tall}`} role="img" aria={text}>
+        <svg
+          width={width}
+          height={tall}
+          viewBox={`0 0 ${width} ${tall}`}
+          role="img"
+          aria-label={text}
+        >
           {boxesOf(bars).map((b) => {
             const show = b.w > 60 && b.x > labelEnd;
             if (show) labelEnd = b.x + phaseWords(b.part).length * 6.2 + 8;
@@ -150,12 +159,14 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
             // longer the part.
             const divided = ow > 3 && ow < b.w && label(ow, opText);
             const rest = divided
-              ? `rest of ${LETTER[b.hue]}  ${ms((b.ns - namedNs) / d)}`
-              : `${LETTER[b.hue]}  ${ms(b.ns / d)}`;
+              ? `rest of ${LETTER[b.hue]}  ${formatMs((b.ns - namedNs) / d)}`
+              : `${LETTER[b.hue]}  ${formatMs(b.ns / d)}`;
             const restWidth = divided ? b.w - ow : ow >= b.w && label(ow, opText) ? 0 : b.w;
             return (
-              <g tid={`part-${b.part}`} ns={b.ns}>
-                <title>{`${phaseWords(b.part)}: ${ms(b.ns / d)} ms, ${percent(b.ns, total)}%`}</title>
+              <g data-testid={`part-${b.part}`} data-ns={b.ns}>
+                <title>
+                  {`${phaseWords(b.part)}: ${formatMs(b.ns / d)} ms, ` + `${percent(b.ns, total)}%`}
+                </title>
                 {b.part === 'idle' ? (
                   <rect
                     x={b.x + 0.5}
@@ -208,9 +219,9 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
               y="46"
               width={b.w}
               height="5"
-              tid={`base-${b.part}`}
+              data-testid={`base-${b.part}`}
             >
-              <title>{`base, ${phaseWords(b.part)}: ${ms(b.ns / d)} ms`}</title>
+              <title>{`base, ${phaseWords(b.part)}: ${formatMs(b.ns / d)} ms`}</title>
             </rect>
           ))}
           {best &&
@@ -240,12 +251,12 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
                   />
                   {w > 60 && (
                     <text class="i2 b" x="7" y="76.5">
-                      {ms(total / d - saved)} ms
+                      {formatMs(total / d - saved)} ms
                     </text>
                   )}
                   <text class="i2 e halo" x={width - w > 150 ? width - 5 : w - 6} y="76.5">
                     {atMost(best) && 'at most '}
-                    {ms(saved)} ms less
+                    {formatMs(saved)} ms less
                   </text>
                 </g>
               );
@@ -266,20 +277,20 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
       </div>
       <div class="legend">
         {bars.map((b) => (
-          <span class="ph sm" ns={b.ns}>
-            <span class={`ltr p-${partHue(b.part)}`} mute>
+          <span class="ph sm" data-ns={b.ns}>
+            <span class={`ltr p-${partHue(b.part)}`} aria-hidden>
               {LETTER[partHue(b.part)]}
             </span>
-            {phaseWords(b.part)} <Dim>{ms(b.ns / d)}</Dim>
+            {phaseWords(b.part)} <DimText>{formatMs(b.ns / d)}</DimText>
           </span>
         ))}
         {ofHatched > 3 && !label(ofHatched, opText) && (
-          <span class="sm" tid="hatched">
-            hatched: <Handle op={named} /> {times} <Dim>{ms(namedNs / d)}</Dim>
+          <span class="sm" data-testid="hatched">
+            hatched: <Handle op={named} /> {times} <DimText>{formatMs(namedNs / d)}</DimText>
           </span>
         )}
         <span class="dim sm">
-          = {ms(total / d)} ms
+          = {formatMs(total / d)} ms
           {bars.some((b) => b.part.startsWith('exposed')) &&
             '; a phase here is what computes of it'}
           {before > 0 && '; below, thin: the base'}
@@ -303,15 +314,18 @@ function PhaseBar({ report }: { report: Report }): VNode {
       <div
         class="phasebar"
         role="img"
-        aria={`Device time by ${report.meta.device_parts_by}: ${parts.map((p) => `${p.words} ${percent(p.ns, total)}%`).join(', ')}`}
+        aria-label={
+          `Device time by ${report.meta.device_parts_by}: ` +
+          `${parts.map((p) => `${p.words} ${percent(p.ns, total)}%`).join(', ')}`
+        }
       >
         {parts.map((p) => (
           <i
             class={`p-${p.part}`}
             style={{ flex: `${p.ns} 0 0` }}
             title={`${p.words} ${percent(p.ns, total)}%`}
-            tid={`part-${p.words}`}
-            ns={p.ns}
+            data-testid={`part-${p.words}`}
+            data-ns={p.ns}
           >
             {p.ns > 0.12 * total && p.words}
           </i>
@@ -321,7 +335,7 @@ function PhaseBar({ report }: { report: Report }): VNode {
         {parts.map((p) => {
           const text = (
             <>
-              {p.words} <Dim>{ms(p.ns / report.divisor)}</Dim>
+              {p.words} <DimText>{formatMs(p.ns / report.divisor)}</DimText>
             </>
           );
           return kernels && p.part === 'unknown' ? (
@@ -341,7 +355,7 @@ function Evidence({ e, last }: { e: EvidenceItem; last: boolean }): VNode {
   const figure = typeof value === 'number' ? inUnit(value, e.unit ?? '') : value;
   return (
     <>
-      <Linked text={text} />
+      <LinkedText text={text} />
       {figure && (
         <>
           : <b>{figure}</b>
@@ -355,7 +369,7 @@ function Evidence({ e, last }: { e: EvidenceItem; last: boolean }): VNode {
 const LEVEL = dict({ high: 3, medium: 2, low: 1 });
 
 function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode {
-  const { report, state, printing } = useCtx();
+  const { report, state, printing } = useReport();
   const [open, setOpen] = useState<'' | 'evidence' | 'check'>('');
   const shown = f.evidence.slice(0, 2);
   const handles = handlesOf(report, f).slice(0, 6);
@@ -363,16 +377,20 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
   const causes = causesOfFinding(f);
   const picked = state.sel.split('~')[0] === f.handle;
   return (
-    <li class={`act ${picked ? 'on' : ''}`} tid={`finding-${f.handle}`} id={`act-${f.handle}`}>
+    <li
+      class={`act ${picked ? 'on' : ''}`}
+      data-testid={`finding-${f.handle}`}
+      id={`act-${f.handle}`}
+    >
       <span class="n">{n}</span>
       <div>
         <h3>
-          <Linked text={f.title} />
+          <LinkedText text={f.title} />
         </h3>
         <p>
           {f.sentence ? (
             <>
-              <Linked text={f.sentence} />.
+              <LinkedText text={f.sentence} />.
             </>
           ) : (
             shown.length > 0 && (
@@ -387,32 +405,32 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
           {f.action && (
             <>
               {' '}
-              <b>Try:</b> <Linked text={f.action} />
+              <b>Try:</b> <LinkedText text={f.action} />
             </>
           )}
         </p>
         <div class="meta">
           {f.where_layer && <span>{f.where_layer}</span>}
-          {f.where_source && <Linked text={f.where_source} />}
+          {f.where_source && <LinkedText text={f.where_source} />}
           {handles.map((h) => {
             const e = report.entity(h);
             return e && <Handle entity={e} />;
           })}
           {(more || f.basis) && (
-            <Lk
+            <TextButton
               aria-expanded={open === 'evidence'}
               onClick={() => setOpen(open === 'evidence' ? '' : 'evidence')}
             >
               evidence{f.evidence.length > 2 ? ` ${f.evidence.length}` : ''}
-            </Lk>
+            </TextButton>
           )}
           {f.how_to_check && (
-            <Lk
+            <TextButton
               aria-expanded={open === 'check'}
               onClick={() => setOpen(open === 'check' ? '' : 'check')}
             >
               how to check
-            </Lk>
+            </TextButton>
           )}
           <Link to={{ sel: f.handle }} class="h">
             {f.handle}
@@ -438,7 +456,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
               <p class="dim">
                 basis: {basisWords(f.basis)}
                 {f.saves_low_ns_per_step
-                  ? `; saves at least ${ms(f.saves_low_ns_per_step)} ms`
+                  ? `; saves at least ${formatMs(f.saves_low_ns_per_step)} ms`
                   : ''}
               </p>
             )}
@@ -447,7 +465,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
         {(open === 'check' || printing) && f.how_to_check && (
           <div class="more">
             {printing && <b>Check: </b>}
-            <Linked text={f.how_to_check} />
+            <LinkedText text={f.how_to_check} />
           </div>
         )}
       </div>
@@ -455,18 +473,20 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
         {f.saves_high_ns_per_step !== null ? (
           <>
             {atMost(f)}
-            {f.saves_in_run ? duration(f.saves_high_ns_per_step) : ms(f.saves_high_ns_per_step)}
+            {f.saves_in_run
+              ? duration(f.saves_high_ns_per_step)
+              : formatMs(f.saves_high_ns_per_step)}
             {f.saves_in_run && <small>of the run</small>}
             {!atMost(f) &&
               f.saves_low_ns_per_step !== null &&
               f.saves_low_ns_per_step < 0.9 * f.saves_high_ns_per_step && (
-                <small>at least {ms(f.saves_low_ns_per_step)}</small>
+                <small>at least {formatMs(f.saves_low_ns_per_step)}</small>
               )}
             {!f.saves_in_run && f.saves_high_ns_per_step <= step && (
               <small>{percent(f.saves_high_ns_per_step, step)}% of the step</small>
             )}
             {report.jobStep && f.saves_high_ns_per_run != null && (
-              <small>{ms(f.saves_high_ns_per_run)} in all</small>
+              <small>{formatMs(f.saves_high_ns_per_run)} in all</small>
             )}
           </>
         ) : (
@@ -475,7 +495,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
       </span>
       <span class="sure" title={`confidence: ${f.confidence ?? 'unknown'}`}>
         {[1, 2, 3].map((i) => (
-          <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} mute />
+          <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} aria-hidden />
         ))}{' '}
         {f.confidence ?? '?'}
         {f.saves_high_ns_per_step === null && (
@@ -497,7 +517,7 @@ function Together({ report }: { report: Report }): VNode | null {
   if (withheld) return <> Together they are not predicted: {withheld}.</>;
   if (step === null || all === null || all >= step) return null;
   return (
-    <span tid="together" ns={all}>
+    <span data-testid="together" data-ns={all}>
       {' '}
       All of them that can be replayed, together: {msText(all)} instead of the replayed step’s{' '}
       {msText(step)}
@@ -508,7 +528,7 @@ function Together({ report }: { report: Report }): VNode | null {
 
 /** The ops that hold most time stand below the actions; without HLO, the kernels. */
 function Largest({ report }: { report: Report }): VNode | null {
-  const { view } = useCtx();
+  const { view } = useReport();
   const { ops, kernels, bare } = report;
   const d = view.divisor;
   const line = (
@@ -530,10 +550,10 @@ function Largest({ report }: { report: Report }): VNode | null {
           <Handle entity={entity} />
         </td>
         <td class="mono name">
-          <Row>
-            <Mid text={name} />
+          <NameRow>
+            <MiddleCut text={name} />
             {times && <Tag>{times}</Tag>}
-          </Row>
+          </NameRow>
         </td>
         <td>
           <Letter hue={hue} />
@@ -568,7 +588,7 @@ function Largest({ report }: { report: Report }): VNode | null {
               <>
                 {l.cells}
                 <td class="mono name scope">
-                  <Mid text={report.placeOf(k.row)} tail={30} />
+                  <MiddleCut text={report.placeOf(k.row)} tail={30} />
                 </td>
               </>
             ),
@@ -607,14 +627,14 @@ function Largest({ report }: { report: Report }): VNode | null {
   const width = (w: number): VNode => <col style={{ width: `${w}px` }} />;
   return (
     <section class="largest">
-      <Bar>
+      <HeadingBar>
         <h2>Largest {bare ? 'kernels' : 'instructions'}</h2>
-        <Cap>
+        <HeadingEnd>
           {report.perStep} and % of device time ·{' '}
           <Link to={{ page: 'ops' }}>all {thousands(all.length)}</Link> · <CopyMenu />
-        </Cap>
-      </Bar>
-      <table class="fix" aria="Largest">
+        </HeadingEnd>
+      </HeadingBar>
+      <table class="fix" aria-label="Largest">
         <colgroup>
           {width(46)}
           <col />
@@ -641,12 +661,12 @@ function Largest({ report }: { report: Report }): VNode | null {
             </th>
             {(!bare || places) && <th class="scope">{bare ? 'launched in' : 'scope'}</th>}
             {!bare && <th class="src">source</th>}
-            <NumHead>{report.perStep}</NumHead>
-            <NumHead>%</NumHead>
+            <NumberHead>{report.perStep}</NumberHead>
+            <NumberHead>%</NumberHead>
             {more && (
               <>
-                <NumHead>calls</NumHead>
-                <NumHead>avg µs</NumHead>
+                <NumberHead>calls</NumberHead>
+                <NumberHead>avg µs</NumberHead>
               </>
             )}
           </tr>
@@ -655,21 +675,21 @@ function Largest({ report }: { report: Report }): VNode | null {
           {rows.map((r) => (
             <tr
               class="act-row"
-              tid={r.key}
-              ns={Math.round(r.ns)}
+              data-testid={r.key}
+              data-ns={Math.round(r.ns)}
               onClick={(e) =>
-                !(e.target as Element).closest('a') && go({ sel: report.selOf(r.entity) })
+                !(e.target as Element).closest('a') && navigate({ sel: report.selOf(r.entity) })
               }
             >
               {r.cells}
               <td class="num bar">
-                <CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} />
+                <CellBar value={r.ns} max={most} hue={r.hue} text={formatMs(r.ns / d)} />
               </td>
-              <Num>{percent(r.ns, view.total)}</Num>
+              <NumberCell>{percent(r.ns, view.total)}</NumberCell>
               {more && (
                 <>
-                  <Num>{count(r.calls / d)}</Num>
-                  <Num>{us(r.ns / r.calls)}</Num>
+                  <NumberCell>{count(r.calls / d)}</NumberCell>
+                  <NumberCell>{formatUs(r.ns / r.calls)}</NumberCell>
                 </>
               )}
             </tr>
@@ -681,8 +701,8 @@ function Largest({ report }: { report: Report }): VNode | null {
               <td />
               {(!bare || places) && <td class="scope" />}
               {!bare && <td class="src" />}
-              <Num>{ms(sum / d)}</Num>
-              <Num>{percent(sum, view.total)}</Num>
+              <NumberCell>{formatMs(sum / d)}</NumberCell>
+              <NumberCell>{percent(sum, view.total)}</NumberCell>
               {more && (
                 <>
                   <td />
@@ -708,7 +728,7 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
   return (
     <section>
       <h2>{why.heading}</h2>
-      <div class="steps" role="group" aria={why.range}>
+      <div class="steps" role="group" aria-label={why.range}>
         {why.steps.map((s) => (
           <div>
             <Link
@@ -722,11 +742,11 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
               {part(s.ns, 'all')}
               {why.part && part(s.part_ns, `p-${why.part} hatch`)}
             </span>
-            <span class="v">{ms(s.ns)}</span>
+            <span class="v">{formatMs(s.ns)}</span>
           </div>
         ))}
       </div>
-      <Sm tid="steps-differ">{why.text}</Sm>
+      <SecondaryText data-testid="steps-differ">{why.text}</SecondaryText>
     </section>
   );
 }
@@ -764,7 +784,7 @@ function touches(report: Report, view: View, f: Finding): boolean {
 }
 
 export function VerdictPage(): VNode {
-  const { report, view, state } = useCtx();
+  const { report, view, state } = useReport();
   const { verdict, findings: all, basis, run, launches } = report.meta;
   const fine = (report.meta.ruled_out ?? []).filter((r) => r.verdict !== 'withheld');
   const withheld = (report.meta.ruled_out ?? []).filter((r) => r.verdict === 'withheld');
@@ -780,30 +800,32 @@ export function VerdictPage(): VNode {
   return (
     <div class="verdict">
       <div>
-        <h1 tid="verdict-sentence">
-          <Words pieces={headline} />
+        <h1 data-testid="verdict-sentence">
+          <SentenceText pieces={headline} />
         </h1>
         {reason.length > 0 && (
-          <p class="lede" tid="verdict-lede">
-            <Words pieces={reason} />
+          <p class="lede" data-testid="verdict-lede">
+            <SentenceText pieces={reason} />
           </p>
         )}
         {report.meta.job && (
-          <p class="note job" tid="verdict-job">
-            Job: <Linked text={report.meta.job.sentence} />.{' '}
+          <p class="note job" data-testid="verdict-job">
+            Job: <LinkedText text={report.meta.job.sentence} />.{' '}
             <Link to={{ page: 'ranks' }}>Ranks</Link>
           </p>
         )}
         {report.meta.base && <BaseVerdict />}
         {view.filtered && (
-          <p class="note" tid="verdict-filter">
+          <p class="note" data-testid="verdict-filter">
             <code>{state.f}</code> leaves {msText(view.total / view.divisor)}
             {basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and{' '}
             {findings.length} of {plural(all.length, 'action')}
             {idle.length > 0 &&
-              ` (${idle.map((f) => f.handle).join(', ')} ${idle.length === 1 ? 'is' : 'are'} about idle time, which no filter narrows)`}
+              ` (${idle.map((f) => f.handle).join(', ')} ` +
+                `${idle.length === 1 ? 'is' : 'are'} about idle time, which no ` +
+                'filter narrows)'}
             . The facts and the bar have no filter.{' '}
-            <Lk onClick={() => go({ f: '' })}>clear the filter</Lk>
+            <TextButton onClick={() => navigate({ f: '' })}>clear the filter</TextButton>
           </p>
         )}
         <Facts report={report} />
@@ -841,7 +863,7 @@ export function VerdictPage(): VNode {
           </p>
         )}
       </div>
-      <aside class="side" aria="Beside the verdict">
+      <aside class="side" aria-label="Beside the verdict">
         <WhyStepsDiffer report={report} />
         {fine.length > 0 && (
           <section>
@@ -850,7 +872,7 @@ export function VerdictPage(): VNode {
               {fine.map((r) => (
                 <li>
                   <span>
-                    <Linked text={r.text} />
+                    <LinkedText text={r.text} />
                   </span>
                 </li>
               ))}
@@ -864,14 +886,14 @@ export function VerdictPage(): VNode {
               {verdict.not_known.map((s) => (
                 <li>
                   <span>
-                    <Words pieces={s} />
+                    <SentenceText pieces={s} />
                   </span>
                 </li>
               ))}
               {withheld.map((r) => (
                 <li>
                   <span>
-                    <Linked text={r.text} />
+                    <LinkedText text={r.text} />
                   </span>
                 </li>
               ))}
@@ -881,19 +903,19 @@ export function VerdictPage(): VNode {
         {launches.how === 'steps' && (
           <section>
             <h2>Not in this file</h2>
-            <Sm>
+            <SecondaryText>
               All {thousands(launches.in_run)} launches are in every table; the timeline holds{' '}
               {thousands(launches.in_page)}.
-            </Sm>
+            </SecondaryText>
           </section>
         )}
         <section>
           <h2>Next</h2>
-          <Sm>After a change record again and compare:</Sm>
+          <SecondaryText>After a change record again and compare:</SecondaryText>
           <Command text={`xlatrace report new.db --base ${db}`} />
           {!basis.steady && !jobStep && (
             <>
-              <Sm>Record steady steps:</Sm>
+              <SecondaryText>Record steady steps:</SecondaryText>
               <Command text="xlatrace record --steps 3:23 -- python train.py" />
             </>
           )}

@@ -6,7 +6,7 @@ import type { Report } from '../data/report';
 import { duration, plural } from '../format';
 import type { Timeline, Track } from './tracks';
 
-const MOST = 4;
+const MAX_ALIGNED = 4;
 
 /** Part of the time that a stream is at work. */
 function busy(s: StreamLaunches, from: number, to: number): number {
@@ -26,8 +26,8 @@ export function alignSteps(
   const tracks: Track[] = [];
   let y = 20,
     longest = 1;
-  const drawn = tl.devices.slice(0, MOST),
-    left = tl.devices.slice(MOST),
+  const drawn = tl.devices.slice(0, MAX_ALIGNED),
+    left = tl.devices.slice(MAX_ALIGNED),
     cuts: string[] = [];
   if (left.length > 0)
     cuts.push(

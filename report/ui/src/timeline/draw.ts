@@ -278,7 +278,8 @@ export function draw(
     ctx.lineTo(x, tl.height - 2);
     ctx.stroke();
     ctx.setLineDash([]);
-    const text = `${tl.names[k.last]} comes last, ${duration(k.at - k.from)} after ${tl.names[k.first]}`;
+    const text =
+      `${tl.names[k.last]} comes last, ${duration(k.at - k.from)} after ` + `${tl.names[k.first]}`;
     ctx.font = `600 11px ${look.font}`;
     const left = x - GUTTER < ctx.measureText(text).width + 8;
     ctx.textAlign = left ? 'left' : 'right';
@@ -391,8 +392,8 @@ function drawSegments(
   }
 }
 
-const N = HUES.length;
-const sums = new Float32Array(N);
+const HUE_COUNT = HUES.length;
+const sums = new Float32Array(HUE_COUNT);
 
 /**
  * One pixel of a row: as high as it is busy, what takes most of it at the foot; what is seldom
@@ -408,7 +409,7 @@ function drawColumn(
 ): void {
   let total = 0,
     most = 0;
-  for (let h = 0; h < N; ++h) {
+  for (let h = 0; h < HUE_COUNT; ++h) {
     total += busy[at + h]!;
     if (busy[at + h]! > busy[at + most]!) most = h;
   }
@@ -416,7 +417,7 @@ function drawColumn(
   // Streams nest; a pixel cannot be more than full.
   const high = tr.height / Math.max(1, total);
   let y = tr.y + tr.height;
-  for (let k = 0; k < N; ++k) {
+  for (let k = 0; k < HUE_COUNT; ++k) {
     const h = k === 0 ? most : k <= most ? k - 1 : k;
     if (busy[at + h] === 0) continue;
     const hh = Math.max(k === 0 ? 4 : 0, busy[at + h]! * high);
@@ -457,7 +458,7 @@ function drawStream(
     for (let x = 0; x < w; ++x) {
       sums.fill(0);
       tr.pyramid!.sum(v0 + x * px, v0 + (x + 1) * px, sums);
-      for (let h = 0; h < N; ++h) sums[h]! *= scale;
+      for (let h = 0; h < HUE_COUNT; ++h) sums[h]! *= scale;
       drawColumn(ctx, tr, GUTTER + x, sums, 0, (h) => look.fill[HUES[h]!]!);
     }
     return;
@@ -467,7 +468,7 @@ function drawStream(
     lastHue = -1;
   // Boxes thinner than a pixel would only paint over each other: how much of each pixel they take,
   // by colour, and apart what the filter leaves out.
-  const thin = new Float32Array(2 * N * (Math.ceil(w) + 1));
+  const thin = new Float32Array(2 * HUE_COUNT * (Math.ceil(w) + 1));
   // Written when all boxes are there: small ones that lie inside would cut the words.
   const labels: { words: string; x: number; room: number; on: string }[] = [];
   for (let i = i0; i < i1; ++i) {
@@ -484,9 +485,9 @@ function drawStream(
       const from = a - GUTTER,
         x = Math.floor(from),
         first = Math.min(bw, x + 1 - from);
-      const to = (pale ? N : 0) + hue;
-      if (x >= 0 && x < w) thin[2 * N * x + to]! += first;
-      if (x + 1 >= 0 && x + 1 < w) thin[2 * N * (x + 1) + to]! += bw - first;
+      const to = (pale ? HUE_COUNT : 0) + hue;
+      if (x >= 0 && x < w) thin[2 * HUE_COUNT * x + to]! += first;
+      if (x + 1 >= 0 && x + 1 < w) thin[2 * HUE_COUNT * (x + 1) + to]! += bw - first;
       continue;
     }
     // Of what is selected one mark for what lies in the same pixel.
@@ -542,8 +543,15 @@ function drawStream(
     }
   }
   for (let x = 0; x < w; ++x) {
-    drawColumn(ctx, tr, GUTTER + x, thin, 2 * N * x + N, (h) => look.soft[HUES[h]!]!);
-    drawColumn(ctx, tr, GUTTER + x, thin, 2 * N * x, (h) => look.fill[HUES[h]!]!);
+    drawColumn(
+      ctx,
+      tr,
+      GUTTER + x,
+      thin,
+      2 * HUE_COUNT * x + HUE_COUNT,
+      (h) => look.soft[HUES[h]!]!,
+    );
+    drawColumn(ctx, tr, GUTTER + x, thin, 2 * HUE_COUNT * x, (h) => look.fill[HUES[h]!]!);
   }
   for (const l of labels) {
     ctx.fillStyle = l.on;

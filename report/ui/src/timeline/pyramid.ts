@@ -6,7 +6,7 @@ import type { StreamLaunches } from '../data/launches';
 import { PHASES } from '../phases';
 
 export const HUES = [...PHASES, 'collective', 'copy'] as const;
-const H = HUES.length;
+const HUE_COUNT = HUES.length;
 
 export class Pyramid {
   readonly t0: number;
@@ -21,7 +21,7 @@ export class Pyramid {
     while (n < s.n / 6 && n < 1 << 18) n *= 2;
     this.t0 = t0;
     this.bucketNs = Math.max(1, (t1 - t0) / n);
-    const base = new Float32Array(n * H);
+    const base = new Float32Array(n * HUE_COUNT);
     for (let i = 0; i < s.n; ++i) {
       const hue = hueOfSite[s.site[i]!]!;
       let at = (s.start[i]! - t0) / this.bucketNs;
@@ -29,7 +29,7 @@ export class Pyramid {
       while (at < end) {
         const b = Math.min(n - 1, Math.floor(at));
         const next = Math.min(end, b + 1);
-        base[b * H + hue]! += (next - at) * this.bucketNs;
+        base[b * HUE_COUNT + hue]! += (next - at) * this.bucketNs;
         if (b === n - 1) break;
         at = next;
       }
@@ -37,10 +37,11 @@ export class Pyramid {
     this.levels.push(base);
     for (let m = n >> 1; m >= 64; m >>= 1) {
       const below = this.levels[this.levels.length - 1]!;
-      const up = new Float32Array(m * H);
+      const up = new Float32Array(m * HUE_COUNT);
       for (let b = 0; b < m; ++b)
-        for (let h = 0; h < H; ++h)
-          up[b * H + h] = below[2 * b * H + h]! + below[(2 * b + 1) * H + h]!;
+        for (let h = 0; h < HUE_COUNT; ++h)
+          up[b * HUE_COUNT + h] =
+            below[2 * b * HUE_COUNT + h]! + below[(2 * b + 1) * HUE_COUNT + h]!;
       this.levels.push(up);
     }
   }
@@ -51,12 +52,12 @@ export class Pyramid {
     const level = Math.min(this.levels.length - 1, wanted);
     const data = this.levels[level]!;
     const size = this.bucketNs * 2 ** level;
-    const n = data.length / H;
+    const n = data.length / HUE_COUNT;
     const a = (from - this.t0) / size,
       b = (to - this.t0) / size;
     for (let k = Math.max(0, Math.floor(a)); k < Math.min(n, Math.ceil(b)); ++k) {
       const part = Math.min(b, k + 1) - Math.max(a, k);
-      for (let h = 0; h < H; ++h) out[h]! += data[k * H + h]! * part;
+      for (let h = 0; h < HUE_COUNT; ++h) out[h]! += data[k * HUE_COUNT + h]! * part;
     }
   }
 }

@@ -252,7 +252,8 @@ export function buildTimeline(
           (r) => execStart[r]!,
           (r) => execEnd[r]!,
           (r) =>
-            `${report.modules[execModule[r]!]?.name ?? ''}   ${plural(execN[r]!, 'launch', 'launches')}`,
+            `${report.modules[execModule[r]!]?.name ?? ''}   ` +
+            `${plural(execN[r]!, 'launch', 'launches')}`,
           () => '',
         ),
       });
@@ -279,7 +280,9 @@ export function buildTimeline(
       fewer = streams.slice(most);
     if (fewer.length > 0)
       cuts.push(
-        `${plural(fewer.length, 'other stream')} of ${deviceName(report, device)} with ${duration(sumBy(fewer, (k) => k.busy))} of work in the run`,
+        `${plural(fewer.length, 'other stream')} of ` +
+          `${deviceName(report, device)} with ` +
+          `${duration(sumBy(fewer, (k) => k.busy))} of work in the run`,
       );
     for (const { s, note, busy, together } of streams.slice(0, most)) {
       const info = report.streams[s.stream];
@@ -364,7 +367,8 @@ export function buildTimeline(
         const rest = threads.slice(MAX_THREADS);
         if (rest.length > 0)
           cuts.push(
-            `${plural(rest.length, 'other thread')} of the host with ${duration(sumNs(rest))} of calls and ranges`,
+            `${plural(rest.length, 'other thread')} of the host with ` +
+              `${duration(sumNs(rest))} of calls and ranges`,
           );
       } else if (full) {
         const host = gapHosts(report).filter((e) => e.process === process || process < 0);

@@ -2,15 +2,15 @@
 // The frame: facts, tabs, filter bar, page, inspector; keys.
 
 import { Component, type ComponentChildren, type VNode } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { StateUpdater, Dispatch, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Help } from './components/help';
 import { Inspector } from './components/inspector';
 import { Palette } from './components/palette';
 import { primaryTable } from './components/table';
-import { ReportContext } from './ctx';
+import { ReportContext, useReport } from './ctx';
 import { loadLaunches } from './data/launches';
 import { deviceName, deviceNumber } from './data/hardware';
-import type { Report } from './data/report';
+import type { ModuleRow, Report } from './data/report';
 import { MonoText, Patterns, copyText, DimText, listen } from './components/bits';
 import { computeView, type View } from './data/view';
 import { completions, example, type Offer } from './data/filter_values';
@@ -401,40 +401,109 @@ function Select({
   );
 }
 
-function FilterBar({ report, view, f }: { report: Report; view: View; f: string }): VNode {
-  const phases = getTerm(f, 'phase')?.split(',') ?? [];
-  const kinds = getTerm(f, 'kind')?.split(',') ?? [];
-  const present = useMemo(() => {
-    const sums = new Map<string, number>();
-    const { shares, ops } = report;
-    for (let s = 0; s < shares.n; ++s) {
-      const phase = PHASES[shares.phase[s]!]!;
-      sums.set(phase, (sums.get(phase) ?? 0) + shares.ns[s]!);
-    }
-    for (let r = 0; r < ops.n; ++r) if (ops.ns[r]! > 0) sums.set(`kind:${ops.kind[r]}`, 1);
-    return sums;
-  }, [report]);
-  const lists = useMemo(() => {
-    const groups = new Map<string, number>();
-    const { shares } = report;
-    for (let s = 0; s < shares.n; ++s)
-      if (shares.group[s] !== '')
-        groups.set(shares.group[s]!, (groups.get(shares.group[s]!) ?? 0) + shares.ns[s]!);
-    const steps = [...new Set(report.steps.map((s) => s.step))].sort((a, b) => a - b);
-    return {
-      modules: report.modules.filter((m) => m.ns > 0 || m.selfNs > 0),
-      groups: [...groups].sort((a, b) => b[1] - a[1]).map(([g]) => g),
-      steps,
-    };
-  }, [report]);
-  const chip = (
-    id: string,
-    hue: Hue,
-    on: boolean,
-    text: string,
-    next: string,
-    title?: string,
-  ): VNode => (
+function FilterSum({ unit }: { unit: string }): VNode {
+  const { view, report } = useReport();
+  return (
+    <span
+      class="sum"
+      data-testid="filter-sum"
+      data-ns={Math.round(view.total)}
+      role="status"
+      title={
+        report.meta.basis.steady && view.full > report.meta.basis.typical_ns * view.divisor
+          ? 'more than the step: what runs side by side on a device counts each'
+          : undefined
+      }
+    >
+      {view.waiting ? (
+        <DimText>reading launches…</DimText>
+      ) : (
+        <>
+          <b>
+            {view.total / view.divisor < 99.95e9
+              ? `${formatMs(view.total / view.divisor)} ${unit}`
+              : `${duration(view.total / view.divisor)}${report.meta.basis.steady ? ' a step' : ''}`}
+          </b>{' '}
+          <DimText>
+            {view.filtered
+              ? `${percent(view.total, view.full)}% ${view.of}`
+              : 'of device time, no filter'}
+          </DimText>
+        </>
+      )}
+    </span>
+  );
+}
+
+function FilterSelects({
+  lists,
+  f,
+}: {
+  lists: { modules: ModuleRow[]; groups: string[]; steps: number[] };
+  f: string;
+}): VNode {
+  const { report } = useReport();
+  return (
+    <>
+      {lists.modules.length > 1 && (
+        <Select
+          label="module"
+          value={getTerm(f, 'module') ?? ''}
+          options={lists.modules.map((m) => [m.handle, `${m.handle} ${m.name}`])}
+          onChange={(v) => navigate({ f: setTerm(f, 'module', v) })}
+        />
+      )}
+      {lists.groups.length > 1 && (
+        <Select
+          label="layer"
+          value={getTerm(f, 'scope') ?? ''}
+          options={lists.groups.map((g) => [g, g])}
+          onChange={(v) => navigate({ f: setTerm(f, 'scope', v) })}
+        />
+      )}
+      {lists.steps.length > 1 && (
+        <Select
+          label="step"
+          value={getTerm(f, 'step') ?? ''}
+          options={lists.steps.map((s) => [String(s), `step ${s}`])}
+          onChange={(v) => navigate({ f: setTerm(f, 'step', v) })}
+        />
+      )}
+      {report.devices.length > 1 && (
+        <Select
+          label="device"
+          value={getTerm(f, 'dev') ?? ''}
+          options={report.devices.map((_, i) => [
+            String(deviceNumber(report, i)),
+            deviceName(report, i),
+          ])}
+          onChange={(v) => navigate({ f: setTerm(f, 'dev', v) })}
+        />
+      )}
+    </>
+  );
+}
+
+interface PhaseChipProps {
+  on: boolean;
+  id: string;
+  next: string;
+  title: string | undefined;
+  text: string;
+  hue:
+    | 'forward'
+    | 'loss'
+    | 'recompute'
+    | 'backward'
+    | 'optimizer'
+    | 'other'
+    | 'unknown'
+    | 'collective'
+    | 'copy'
+    | 'idle';
+}
+function PhaseChip({ on, id, next, title, text, hue }: PhaseChipProps): VNode {
+  return (
     <button
       class={`chip ${on ? 'on' : ''}`}
       aria-pressed={on}
@@ -447,6 +516,48 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
       <span class="cl">{text}</span>
     </button>
   );
+}
+
+/** Programs, layers and steps that the filter bar offers. */
+function filterLists(report: Report): { modules: ModuleRow[]; groups: string[]; steps: number[] } {
+  const groups = new Map<string, number>();
+  const { shares } = report;
+  for (let s = 0; s < shares.n; ++s)
+    if (shares.group[s] !== '')
+      groups.set(shares.group[s]!, (groups.get(shares.group[s]!) ?? 0) + shares.ns[s]!);
+  const steps = [...new Set(report.steps.map((s) => s.step))].sort((a, b) => a - b);
+  return {
+    modules: report.modules.filter((m) => m.ns > 0 || m.selfNs > 0),
+    groups: [...groups].sort((a, b) => b[1] - a[1]).map(([g]) => g),
+    steps,
+  };
+}
+
+/** Time by phase, and the kinds of work with time. */
+function phasesPresent(report: Report): Map<string, number> {
+  const sums = new Map<string, number>();
+  const { shares, ops } = report;
+  for (let s = 0; s < shares.n; ++s) {
+    const phase = PHASES[shares.phase[s]!]!;
+    sums.set(phase, (sums.get(phase) ?? 0) + shares.ns[s]!);
+  }
+  for (let r = 0; r < ops.n; ++r) if (ops.ns[r]! > 0) sums.set(`kind:${ops.kind[r]}`, 1);
+  return sums;
+}
+
+function FilterBar({ report, view, f }: { report: Report; view: View; f: string }): VNode {
+  const phases = getTerm(f, 'phase')?.split(',') ?? [];
+  const kinds = getTerm(f, 'kind')?.split(',') ?? [];
+  const present = useMemo(() => phasesPresent(report), [report]);
+  const lists = useMemo(() => filterLists(report), [report]);
+  const chip = (
+    id: string,
+    hue: Hue,
+    on: boolean,
+    text: string,
+    next: string,
+    title?: string,
+  ): VNode => <PhaseChip on={on} id={id} next={next} title={title} text={text} hue={hue} />;
   const unit = report.perStep;
   // Chips of terms that no control of this bar shows.
   const rest = view.query.terms.filter(
@@ -489,41 +600,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
       {(present.has('kind:copy') || kinds.includes('copy')) &&
         chip('copy', 'copy', kinds.includes('copy'), 'copy', toggleValue(f, 'kind', 'copy'))}
       <span class="vsep" />
-      {lists.modules.length > 1 && (
-        <Select
-          label="module"
-          value={getTerm(f, 'module') ?? ''}
-          options={lists.modules.map((m) => [m.handle, `${m.handle} ${m.name}`])}
-          onChange={(v) => navigate({ f: setTerm(f, 'module', v) })}
-        />
-      )}
-      {lists.groups.length > 1 && (
-        <Select
-          label="layer"
-          value={getTerm(f, 'scope') ?? ''}
-          options={lists.groups.map((g) => [g, g])}
-          onChange={(v) => navigate({ f: setTerm(f, 'scope', v) })}
-        />
-      )}
-      {lists.steps.length > 1 && (
-        <Select
-          label="step"
-          value={getTerm(f, 'step') ?? ''}
-          options={lists.steps.map((s) => [String(s), `step ${s}`])}
-          onChange={(v) => navigate({ f: setTerm(f, 'step', v) })}
-        />
-      )}
-      {report.devices.length > 1 && (
-        <Select
-          label="device"
-          value={getTerm(f, 'dev') ?? ''}
-          options={report.devices.map((_, i) => [
-            String(deviceNumber(report, i)),
-            deviceName(report, i),
-          ])}
-          onChange={(v) => navigate({ f: setTerm(f, 'dev', v) })}
-        />
-      )}
+      <FilterSelects lists={lists} f={f} />
       {rest.map((t) => (
         <button
           class="chip on x"
@@ -535,34 +612,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
           <i aria-hidden>×</i>
         </button>
       ))}
-      <span
-        class="sum"
-        data-testid="filter-sum"
-        data-ns={Math.round(view.total)}
-        role="status"
-        title={
-          report.meta.basis.steady && view.full > report.meta.basis.typical_ns * view.divisor
-            ? 'more than the step: what runs side by side on a device counts each'
-            : undefined
-        }
-      >
-        {view.waiting ? (
-          <DimText>reading launches…</DimText>
-        ) : (
-          <>
-            <b>
-              {view.total / view.divisor < 99.95e9
-                ? `${formatMs(view.total / view.divisor)} ${unit}`
-                : `${duration(view.total / view.divisor)}${report.meta.basis.steady ? ' a step' : ''}`}
-            </b>{' '}
-            <DimText>
-              {view.filtered
-                ? `${percent(view.total, view.full)}% ${view.of}`
-                : 'of device time, no filter'}
-            </DimText>
-          </>
-        )}
-      </span>
+      <FilterSum unit={unit} />
       {view.notes.length > 0 && (
         <span class="warn-text notes" role="status" data-testid="filter-notes">
           {view.notes.join('; ')}
@@ -599,41 +649,16 @@ function closeMenus(): boolean {
   return open.length > 0;
 }
 
-export function App({ report }: { report: Report }): VNode {
-  const state = useAppState();
-  const [help, setHelp] = useState(false);
-  const [palette, setPalette] = useState(false);
-  const [loaded, setLoaded] = useState(0);
-  const [printing, setPrinting] = useState(false);
-  const [note, setNote] = useState('');
-  const fold = state.args['copies'] !== 'all';
-  const view = useMemo(() => computeView(report, state.f, fold), [report, state.f, fold, loaded]);
-  const context = useMemo(
-    () => ({ report, view, state, printing }),
-    [report, view, state, printing],
-  );
-
-  useEffect(() => {
-    if (!view.waiting) return;
-    void loadLaunches(report).then(() => setLoaded((n) => n + 1));
-  }, [view]);
-
-  useEffect(() => {
-    return listen(window, {
-      beforeprint: () => setPrinting(true),
-      afterprint: () => setPrinting(false),
-    });
-  }, []);
-
-  useEffect(() => {
-    scrollTo(0, 0);
-    document
-      .getElementById(`t-${state.page}`)
-      ?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-    const name = PAGES.find(([id]) => id === state.page)?.[1] ?? '';
-    document.title = `${name} · ${report.meta.run.title} · xlatrace`;
-  }, [state.page]);
-
+interface UseKeysInput {
+  setPalette: Dispatch<StateUpdater<boolean>>;
+  help: boolean;
+  setHelp: Dispatch<StateUpdater<boolean>>;
+  palette: boolean;
+  setNote: Dispatch<StateUpdater<string>>;
+  report: Report;
+}
+/** Keys of all pages, and clicks beside an open menu. */
+function useKeys({ setPalette, help, setHelp, palette, setNote, report }: UseKeysInput): void {
   useEffect(() => {
     const onKey = (e: KeyboardEvent): void => {
       const target = e.target as HTMLElement;
@@ -729,6 +754,44 @@ export function App({ report }: { report: Report }): VNode {
       document.removeEventListener('click', onClick, true);
     };
   }, [help, palette, report]);
+}
+
+export function App({ report }: { report: Report }): VNode {
+  const state = useAppState();
+  const [help, setHelp] = useState(false);
+  const [palette, setPalette] = useState(false);
+  const [loaded, setLoaded] = useState(0);
+  const [printing, setPrinting] = useState(false);
+  const [note, setNote] = useState('');
+  const fold = state.args['copies'] !== 'all';
+  const view = useMemo(() => computeView(report, state.f, fold), [report, state.f, fold, loaded]);
+  const context = useMemo(
+    () => ({ report, view, state, printing }),
+    [report, view, state, printing],
+  );
+
+  useEffect(() => {
+    if (!view.waiting) return;
+    void loadLaunches(report).then(() => setLoaded((n) => n + 1));
+  }, [view]);
+
+  useEffect(() => {
+    return listen(window, {
+      beforeprint: () => setPrinting(true),
+      afterprint: () => setPrinting(false),
+    });
+  }, []);
+
+  useEffect(() => {
+    scrollTo(0, 0);
+    document
+      .getElementById(`t-${state.page}`)
+      ?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    const name = PAGES.find(([id]) => id === state.page)?.[1] ?? '';
+    document.title = `${name} · ${report.meta.run.title} · xlatrace`;
+  }, [state.page]);
+
+  useKeys({ setPalette, help, setHelp, palette, setNote, report });
 
   const top = useRef<HTMLElement>(null);
   useEffect(() => {

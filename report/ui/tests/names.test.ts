@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { cutLabel, midCut, tailLength } from '../src/data/names';
-import { ownFirst } from '../src/components/inspector';
+import { ownFirst } from '../src/components/inspector/stack';
 import { msText } from '../src/format';
 
 describe('a stack', () => {

@@ -15,17 +15,7 @@ interface Box {
   h: number;
 }
 
-export function Icicle({
-  root,
-  divisor,
-  height,
-  depth,
-  onPick,
-  selected,
-  whole,
-  totals,
-  base,
-}: {
+interface IcicleProps {
   root: Node;
   divisor: number;
   height: number;
@@ -38,7 +28,18 @@ export function Icicle({
   totals: boolean;
   /** ns per step of the base run; absent: there is none. */
   base?: ((n: Node) => number) | undefined;
-}): VNode {
+}
+export function Icicle({
+  root,
+  divisor,
+  height,
+  depth,
+  onPick,
+  selected,
+  whole,
+  totals,
+  base,
+}: IcicleProps): VNode {
   const [ref, width] = useWidth<HTMLDivElement>(560);
   const scale = root.ns > 0 ? height / root.ns : 0;
   const boxes: Box[] = [];

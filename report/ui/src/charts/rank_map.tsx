@@ -2,7 +2,7 @@
 // Rank by step: a row per rank, a column per step, the colour how far the figure is from the
 // median.
 
-import type { ComponentChildren, VNode } from 'preact';
+import type { ComponentChildren, RefObject, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Choice, useWidth, HeadingBar, HeadingEnd, listen } from '../components/bits';
 import { useReport } from '../ctx';
@@ -24,15 +24,7 @@ export const median = (v: ArrayLike<number>): number => {
   return s.length === 0 ? NaN : s[(s.length - 1) >> 1]!;
 };
 
-export function RankMap({
-  cells,
-  measures,
-  order,
-  onOpen,
-  opens,
-  tip: more,
-  children,
-}: {
+interface RankMapProps {
   cells: RankCells;
   /** The first that has a figure is shown until another is chosen. */
   measures: readonly (readonly [string, string])[];
@@ -42,35 +34,37 @@ export function RankMap({
   opens?: (row: number) => boolean;
   tip?: (row: number, column: number) => string;
   children: ComponentChildren;
-}): VNode {
-  const { state } = useReport();
-  const [box, width] = useWidth<HTMLDivElement>(900);
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const [tip, setTip] = useState<{ x: number; y: number; text: string } | null>(null);
-  const [theme, setTheme] = useState(0);
-  // Waiting, say, is known of no step where the ranks have no collective in common.
-  const known = measures.filter(([m]) => cells.of[m]!.some((x) => !isNaN(x)));
-  const [measure, word] = known.find(([m]) => m === state.args['m']) ?? known[0] ?? measures[0]!;
-  const v = cells.of[measure]!;
-  const nSteps = cells.steps.length,
-    nRanks = cells.names.length;
-  const gutter =
-    nRanks <= 64
-      ? Math.min(190, width * 0.4, 16 + Math.max(...cells.names.map((n) => n.length)) * 6.6)
-      : 70;
-  const h = nRanks <= 64 ? 18 : nRanks <= 256 ? 5 : 2;
-  const w = Math.max(1, (width - gutter - 4) / nSteps);
-  const mid = median(v),
-    most = v.reduce((a, x) => (x > a ? x : a), 0),
-    least = v.reduce((a, x) => (x < a ? x : a), Infinity);
-  // One scale for both colours, which a first step of seconds does not take from all others.
-  const far = Array.from(v, (x) => Math.abs(x - mid))
-    .filter((x) => x >= 0)
-    .sort((a, b) => a - b);
-  const full = Math.max(1, far[Math.floor(0.95 * (far.length - 1))]!);
-  useEffect(() => {
-    return listen(window, { 'xlatrace-theme': () => setTheme((n) => n + 1) });
-  }, []);
+}
+interface UseRankDrawingInput {
+  canvas: RefObject<HTMLCanvasElement>;
+  width: number;
+  nRanks: number;
+  h: number | number | number;
+  order: number[];
+  nSteps: number;
+  v: Float64Array<ArrayBufferLike>;
+  mid: number;
+  full: number;
+  gutter: number;
+  w: number;
+  cells: RankCells;
+  theme: number;
+}
+function useRankDrawing({
+  canvas,
+  width,
+  nRanks,
+  h,
+  order,
+  nSteps,
+  v,
+  mid,
+  full,
+  gutter,
+  w,
+  cells,
+  theme,
+}: UseRankDrawingInput): void {
   useLayoutEffect(() => {
     const el = canvas.current,
       ctx = el?.getContext('2d');
@@ -109,6 +103,60 @@ export function RankMap({
     for (let c = 0; c < nSteps; c += every)
       ctx.fillText(`${c === 0 ? 'step ' : ''}${cells.steps[c]}`, gutter + c * w, nRanks * h + 12);
   }, [v, width, order, theme, cells]);
+}
+
+export function RankMap({
+  cells,
+  measures,
+  order,
+  onOpen,
+  opens,
+  tip: more,
+  children,
+}: RankMapProps): VNode {
+  const { state } = useReport();
+  const [box, width] = useWidth<HTMLDivElement>(900);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [tip, setTip] = useState<{ x: number; y: number; text: string } | null>(null);
+  const [theme, setTheme] = useState(0);
+  // Waiting, say, is known of no step where the ranks have no collective in common.
+  const known = measures.filter(([m]) => cells.of[m]!.some((x) => !isNaN(x)));
+  const [measure, word] = known.find(([m]) => m === state.args['m']) ?? known[0] ?? measures[0]!;
+  const v = cells.of[measure]!;
+  const nSteps = cells.steps.length,
+    nRanks = cells.names.length;
+  const gutter =
+    nRanks <= 64
+      ? Math.min(190, width * 0.4, 16 + Math.max(...cells.names.map((n) => n.length)) * 6.6)
+      : 70;
+  const h = nRanks <= 64 ? 18 : nRanks <= 256 ? 5 : 2;
+  const w = Math.max(1, (width - gutter - 4) / nSteps);
+  const mid = median(v),
+    most = v.reduce((a, x) => (x > a ? x : a), 0),
+    least = v.reduce((a, x) => (x < a ? x : a), Infinity);
+  // One scale for both colours, which a first step of seconds does not take from all others.
+  const far = Array.from(v, (x) => Math.abs(x - mid))
+    .filter((x) => x >= 0)
+    .sort((a, b) => a - b);
+  const full = Math.max(1, far[Math.floor(0.95 * (far.length - 1))]!);
+  useEffect(() => {
+    return listen(window, { 'xlatrace-theme': () => setTheme((n) => n + 1) });
+  }, []);
+  useRankDrawing({
+    canvas,
+    width,
+    nRanks,
+    h,
+    order,
+    nSteps,
+    v,
+    mid,
+    full,
+    gutter,
+    w,
+    cells,
+    theme,
+  });
   const at = (e: MouseEvent): [number, number] | null => {
     const r = canvas.current!.getBoundingClientRect();
     const c = Math.floor((e.clientX - r.left - gutter) / w),

@@ -3,7 +3,7 @@
 
 import type { VNode } from 'preact';
 import { useReport } from '../ctx';
-import type { Place } from '../data/report';
+import type { Place, RunMeta, Report } from '../data/report';
 import { baseName, count, plural } from '../format';
 import { SOURCE_WORDS } from '../phases';
 import {
@@ -29,7 +29,7 @@ import {
   words,
 } from './table';
 
-interface NameRow extends Place {
+interface PlaceRow extends Place {
   kernel: number;
   most: number;
   kernels: number;
@@ -42,21 +42,12 @@ interface NameRow extends Place {
 export const BY_FRAME = { is: /\.py\(\d+\): /, keep: 1, what: 'Python function' };
 export const BY_MODULE = { is: /^nn\.Module: /, keep: 3, what: 'nn.Module' };
 
-/**
- * `lacks`: what the page would say, and cannot; `by`: Python tells it instead, where it was
- * recorded.
- */
-export function NoHlo({
-  title,
-  lacks,
-  by,
-}: {
-  title: string;
-  lacks: string;
-  by?: typeof BY_FRAME;
-}): VNode {
-  const { report } = useReport();
-  const { run, basis } = report.meta;
+/** Time by the innermost host range of the launches. */
+function placeRows(
+  by: { is: RegExp; keep: number; what: string } | undefined,
+  report: Report,
+  run: RunMeta,
+) {
   const innermost = (text: string): string =>
     text
       .split(' > ')
@@ -70,7 +61,7 @@ export function NoHlo({
       places.some((p) => p.known && innermost(p.text)),
     );
   const how = SOURCE_WORDS[run.source ?? ''];
-  const rows = new Map<string, NameRow>();
+  const rows = new Map<string, PlaceRow>();
   for (const [kernel, places] of told ? report.launchPaths : report.launchedIn) {
     for (const p of places) {
       const text = p.more
@@ -96,11 +87,30 @@ export function NoHlo({
     }
   }
   const list = [...rows.values()].sort((a, b) => b.ns - a.ns);
+  return { list, told, how };
+}
+
+/**
+ * `lacks`: what the page would say, and cannot; `by`: Python tells it instead, where it was
+ * recorded.
+ */
+export function NoHlo({
+  title,
+  lacks,
+  by,
+}: {
+  title: string;
+  lacks: string;
+  by?: typeof BY_FRAME;
+}): VNode {
+  const { report } = useReport();
+  const { run, basis } = report.meta;
+  const { list, told, how } = placeRows(by, report, run);
   const any = list.some((r) => r.known);
   const d = report.divisor;
-  const table: TableProps<NameRow> = {
+  const table: TableProps<PlaceRow> = {
     columns: [
-      words<NameRow>('place', 'launched in', (r) => r.text, {
+      words<PlaceRow>('place', 'launched in', (r) => r.text, {
         cls: 'name',
         cell: (r, px) => (
           <span class={r.known ? 'mono' : 'dim'}>
@@ -119,7 +129,7 @@ export function NoHlo({
         from: 520,
         show: count,
       }),
-      words<NameRow>('kernel', 'its largest kernel', (r) => report.kernels.name[r.kernel]!, {
+      words<PlaceRow>('kernel', 'its largest kernel', (r) => report.kernels.name[r.kernel]!, {
         from: 640,
         cls: 'name',
         cell: (r) => (
@@ -133,7 +143,7 @@ export function NoHlo({
         ),
       }),
     ],
-    lines: list.map((r): Line<NameRow> => ({
+    lines: list.map((r): Line<PlaceRow> => ({
       key: r.text,
       row: r,
       ns: r.ns,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ctrl K: pages, ops, kernels, layers, source files and findings by a few letters.
 
+import type { Report } from '../data/report';
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useReport } from '../ctx';
@@ -45,47 +46,49 @@ function score(query: string, text: string, name: number): number {
   return points - text.length / 50;
 }
 
+function paletteEntries(report: Report): Entry[] {
+  const out: Entry[] = [];
+  const add = (kind: string, name: string, extra: string, to: Change): void =>
+    void out.push({ kind, text: name, extra, to, low: `${name} ${extra}`.toLowerCase() });
+  for (const [id, name] of PAGES)
+    if (hasPage(report, id)) add('page', name, keyOf(id) && `key ${keyOf(id)}`, { page: id });
+  for (const { id, name, why, command } of hiddenPages(report))
+    add('page', name, command ? `${why}: ${command}` : why, { page: id });
+  report.meta.findings.forEach((f) =>
+    add('finding', f.title, f.handle, { page: 'verdict', sel: f.handle }),
+  );
+  const { ops, divisor } = report;
+  for (let r = 0; r < Math.min(ops.n, 20000); ++r) {
+    if (ops.handle[r] === '') continue;
+    add(
+      'op',
+      `${ops.handle[r]} ${ops.name[r]}`,
+      `${scopeText(ops.group[r]!, ops.opName[r]!)}  ` +
+        `${formatMs(ops.ns[r]! / divisor)} ms${copiesText(report, r)}`,
+      { sel: report.selOf({ type: 'op', row: r }) },
+    );
+  }
+  const k = report.kernels;
+  for (let r = 0; r < Math.min(k.n, 5000); ++r)
+    add('kernel', `${k.handle[r]} ${k.name[r]}`, '', {
+      sel: report.selOf({ type: 'kernel', row: r }),
+    });
+  for (const g of new Set(ops.group))
+    if (g !== '') add('layer', g, '', { f: addTerm(getState().f, termText('scope', g)) });
+  for (const file of sourceFiles(report))
+    add('source', file, '', { page: 'source', args: { file } });
+  report.modules.forEach((m) =>
+    add('module', `${m.handle} ${m.name}`, m.role, { page: 'run', sel: m.handle }),
+  );
+  return out;
+}
+
 export function Palette({ onClose }: { onClose: () => void }): VNode {
   const { report } = useReport();
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const box = useRef<HTMLDialogElement>(null);
-  const entries = useMemo<Entry[]>(() => {
-    const out: Entry[] = [];
-    const add = (kind: string, name: string, extra: string, to: Change): void =>
-      void out.push({ kind, text: name, extra, to, low: `${name} ${extra}`.toLowerCase() });
-    for (const [id, name] of PAGES)
-      if (hasPage(report, id)) add('page', name, keyOf(id) && `key ${keyOf(id)}`, { page: id });
-    for (const { id, name, why, command } of hiddenPages(report))
-      add('page', name, command ? `${why}: ${command}` : why, { page: id });
-    report.meta.findings.forEach((f) =>
-      add('finding', f.title, f.handle, { page: 'verdict', sel: f.handle }),
-    );
-    const { ops, divisor } = report;
-    for (let r = 0; r < Math.min(ops.n, 20000); ++r) {
-      if (ops.handle[r] === '') continue;
-      add(
-        'op',
-        `${ops.handle[r]} ${ops.name[r]}`,
-        `${scopeText(ops.group[r]!, ops.opName[r]!)}  ` +
-          `${formatMs(ops.ns[r]! / divisor)} ms${copiesText(report, r)}`,
-        { sel: report.selOf({ type: 'op', row: r }) },
-      );
-    }
-    const k = report.kernels;
-    for (let r = 0; r < Math.min(k.n, 5000); ++r)
-      add('kernel', `${k.handle[r]} ${k.name[r]}`, '', {
-        sel: report.selOf({ type: 'kernel', row: r }),
-      });
-    for (const g of new Set(ops.group))
-      if (g !== '') add('layer', g, '', { f: addTerm(getState().f, termText('scope', g)) });
-    for (const file of sourceFiles(report))
-      add('source', file, '', { page: 'source', args: { file } });
-    report.modules.forEach((m) =>
-      add('module', `${m.handle} ${m.name}`, m.role, { page: 'run', sel: m.handle }),
-    );
-    return out;
-  }, [report]);
+  const entries = useMemo<Entry[]>(() => paletteEntries(report), [report]);
   const more = useRef(0);
   const found = useMemo(() => {
     const q = text.trim().toLowerCase();

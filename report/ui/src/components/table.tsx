@@ -4,8 +4,16 @@
 // A million rows cost what forty do: rows have one height, and beyond the height that browsers can
 // scroll the position is scaled. Print and screen readers get a real <table>.
 
-import type { ComponentChildren, VNode } from 'preact';
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren, RefObject, VNode } from 'preact';
+import {
+  StateUpdater,
+  Dispatch,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'preact/hooks';
 import { useReport } from '../ctx';
 import type { Entity } from '../data/report';
 import { percent, signed, significant, sumBy } from '../format';
@@ -456,111 +464,172 @@ function useOwnSort<T>(given: TableProps<T>): TableProps<T> {
   }, [given, flat, sort]);
 }
 
-export function DataTable<T>(given: TableProps<T>): VNode {
-  const p = useOwnSort(given),
-    high = p.twoLines ? 36 : ROW_HEIGHT;
-  const { printing, report } = useReport();
-  const box = useRef<HTMLDivElement>(null);
-  const opener = (l: Line<T>): (() => void) | undefined =>
-    p.onOpen
-      ? () => p.onOpen!(l)
-      : l.entity
-        ? () => navigate({ sel: report.selOf(l.entity!) })
-        : l.f !== undefined
-          ? () => navigate({ page: 'ops', f: l.f! })
-          : undefined;
-  const [top, setTop] = useState(0);
-  const [size, setSize] = useState({ width: 1000, height: 600 });
-  const [cursor, setCursor] = useState<string | undefined>(undefined);
-  // Paper has some 740 pixels, whatever the window has.
-  const wide = printing ? 740 : size.width;
-  const [grown, setGrown] = useState<Record<string, number>>({});
-  const columns = useMemo(() => {
-    const own = p.columns
-      .filter((c) => c.from === undefined || wide >= c.from)
-      .map((c) => (grown[c.id]! > c.width! ? { ...c, width: grown[c.id]! } : c));
-    // Names keep a width to be read in: what shows in wide tables only gives way first.
-    for (;;) {
-      const fits = wide - sumBy(own, (c) => (!c.asked && c.width) || 0),
-        since = own.map((c) => (c.width !== undefined && c.from) || 0),
-        from = Math.max(...since);
-      if (from <= 600 || fits >= LEAST * own.filter((c) => c.width === undefined).length)
-        return own;
-      own.splice(since.lastIndexOf(from), 1);
-    }
-  }, [p.columns, wide, grown]);
-  useEffect(() => p.onShown?.(columns.map((c) => c.id)), [columns.length]);
-  // A number is never cut: its column takes what the numbers in sight need, names give way.
-  useLayoutEffect(() => {
-    if (printing || !box.current) return;
-    const need: Record<string, number> = {};
-    for (const tr of box.current.querySelectorAll('tbody tr:not(.pad):not(.lay)')) {
-      const cells = tr.children;
-      // What leads a sum spans several columns: counted from the right all rows are alike.
-      for (let k = 1; k <= Math.min(cells.length, columns.length); ++k) {
-        const c = columns[columns.length - k]!,
-          td = cells[cells.length - k] as HTMLTableCellElement;
-        // The words that lead a sum may stand in a column of numbers.
-        if (
-          !c.num ||
-          td.colSpan > 1 ||
-          (k === cells.length && tr.matches('.oth,.tot,.grp')) ||
-          c.width === undefined ||
-          c.width > MOST_GROWN ||
-          td.scrollWidth <= td.clientWidth
-        )
-          continue;
-        need[c.id] = Math.max(need[c.id] ?? 0, c.width + td.scrollWidth - td.clientWidth + 1);
-      }
-    }
-    if (Object.keys(need).length > 0) setGrown((g) => ({ ...g, ...need }));
-  });
+function TableHead<T>({
+  columns,
+  sortId,
+  down,
+  p,
+}: {
+  columns: Column<T>[];
+  sortId: string | undefined;
+  down: boolean;
+  p: TableProps<T>;
+}): VNode {
+  return (
+    <thead>
+      <tr>
+        {columns.map((c) => {
+          const active = c.id === sortId;
+          const head = c.head ?? (c.label || <span class="vh">{c.title ?? c.id}</span>);
+          return (
+            <th
+              scope="col"
+              class={c.num ? 'num' : ''}
+              aria-sort={active ? (down ? 'descending' : 'ascending') : undefined}
+              title={c.title}
+            >
+              {c.sort && p.onSort ? (
+                <button
+                  class="sort"
+                  onClick={() =>
+                    p.onSort!(active ? (down ? c.id : `-${c.id}`) : c.num ? `-${c.id}` : c.id)
+                  }
+                >
+                  {head}
+                  {active ? (down ? ' ▼' : ' ▲') : ''}
+                </button>
+              ) : (
+                head
+              )}
+            </th>
+          );
+        })}
+      </tr>
+    </thead>
+  );
+}
 
-  useLayoutEffect(() => {
-    const el = box.current;
-    if (!el) return undefined;
-    const read = (): void => {
-      const height = p.fill
-        ? Math.max(
-            240,
-            Math.floor(window.innerHeight - el.getBoundingClientRect().top - window.scrollY - 12),
-          )
-        : 0;
-      setSize((s) =>
-        s.width === el.clientWidth && s.height === height ? s : { width: el.clientWidth, height },
-      );
-    };
-    read();
-    const observer = new ResizeObserver(read);
-    observer.observe(el);
-    const stop = listen(window, { resize: read });
-    return () => {
-      observer.disconnect();
-      stop();
-    };
-  }, [p.fill]);
-
-  const n = p.lines.length;
-  const virtual = !printing && (p.fill === true || n > 400);
-  const viewport = p.fill ? size.height : 560;
-  const full = n * high;
-  const height = Math.min(full, MAX_HEIGHT);
-  const scale = full > MAX_HEIGHT ? (full - viewport) / (MAX_HEIGHT - viewport) : 1;
-  let first = 0,
-    last = n;
-  if (virtual) {
-    first = Math.max(0, Math.floor((top * scale) / high) - 8);
-    last = Math.min(n, first + Math.ceil(viewport / high) + 18);
-  } else if (printing && n > 27) {
-    last = 25;
+function tableRow<T>({
+  l,
+  virtual,
+  index,
+  columns,
+  span,
+  p,
+  opener,
+  cursor,
+  setCursor,
+  flex,
+}: {
+  l: Line<T>;
+  virtual: boolean;
+  index: number;
+  columns: Column<T>[];
+  span: number;
+  p: TableProps<T>;
+  opener: (l: Line<T>) => (() => void) | undefined;
+  cursor: string | undefined;
+  setCursor: Dispatch<StateUpdater<string | undefined>>;
+  flex: number;
+}): VNode {
+  const common = { 'data-ns': l.ns, 'aria-rowindex': virtual ? index + 2 : undefined };
+  if (l.kind === 'detail')
+    return (
+      <tr key={l.key} class={`lay ${l.cls ?? ''}`}>
+        <td colSpan={columns.length}>{l.lead}</td>
+      </tr>
+    );
+  if (l.kind) {
+    const cls = l.kind === 'group' ? 'grp' : l.kind === 'others' ? 'oth' : 'tot';
+    return (
+      <tr
+        key={l.key}
+        class={`${cls} ${l.cls ?? ''}`}
+        data-testid={l.testid ?? (l.kind === 'group' ? 'group' : l.kind)}
+        {...common}
+      >
+        <td colSpan={Math.min(span, columns.length)}>{l.lead}</td>
+        {columns.slice(span).map((c) => (
+          <td class={c.num ? 'num' : ''}>{l.cells?.[c.id]}</td>
+        ))}
+      </tr>
+    );
   }
-  // Without scaling rows lie where they are; with scaling they follow the position.
-  const pad = virtual
-    ? scale === 1
-      ? first * high
-      : Math.max(0, Math.min(height - (last - first) * high, top - 8 * high))
-    : 0;
+  const row = l.row as T;
+  const on = l.key === p.selected,
+    open = opener(l);
+  return (
+    <tr
+      key={l.key}
+      class={
+        `${on ? 'on' : ''} ${l.key === cursor ? 'cur' : ''} ` +
+        `${open && p.opens?.(l) !== false ? 'act-row' : ''} ${l.cls ?? ''}`
+      }
+      data-testid={l.testid ?? p.rowTestid?.(l) ?? 'row'}
+      data-key={l.key}
+      aria-selected={open && on}
+      {...common}
+      onClick={
+        open &&
+        ((e) => {
+          if ((e.target as Element).closest('a,button,input')) return;
+          if (getSelection()?.toString()) return;
+          setCursor(l.key);
+          open();
+        })
+      }
+    >
+      {columns.map((c) => (
+        <td class={`${c.num ? 'num' : ''} ${c.cls ?? ''}`}>{cellOf(c, row, c.width ?? flex)}</td>
+      ))}
+    </tr>
+  );
+}
 
+function tableWidths<T>(p: TableProps<T>, columns: Column<T>[], wide: number) {
+  const sortId = p.sort?.replace(/^-/, '');
+  const down = p.sort?.startsWith('-') ?? false;
+  // What columns without a width share.
+  const set = sumBy(columns, (c) => c.width ?? 0),
+    shared = columns.filter((c) => c.width === undefined).length;
+  // In a narrow window names keep a width to be read in, and sentences one of a few lines; the
+  // table scrolls in its box.
+  const narrow = wide < 760,
+    least = p.cls?.includes('wraps') ? 440 : shared < 2 ? 196 : narrow ? 130 : LEAST;
+  const need =
+    columns.some((c) => c.asked) || (narrow && !p.cls?.includes('slim')) ? set + least * shared : 0;
+  const flex = Math.max(40, (Math.max(wide, need) - set) / Math.max(1, shared));
+  const span = Math.max(
+    1,
+    columns.findIndex((c) => c.id === p.span),
+  );
+  return { span, flex, need, sortId, down };
+}
+
+/** Keys j, k, Enter and e; a selection from a link is scrolled into sight. */
+function usePrimaryTable<T>({
+  box,
+  virtual,
+  high,
+  scale,
+  viewport,
+  cursor,
+  p,
+  n,
+  setCursor,
+  opener,
+}: {
+  box: RefObject<HTMLDivElement>;
+  virtual: boolean;
+  high: number | number;
+  scale: number;
+  viewport: number;
+  cursor: string | undefined;
+  p: TableProps<T>;
+  n: number;
+  setCursor: Dispatch<StateUpdater<string | undefined>>;
+  opener: (l: Line<T>) => (() => void) | undefined;
+}): void {
   const reveal = (index: number): void => {
     const el = box.current;
     if (!el || !virtual) {
@@ -607,77 +676,146 @@ export function DataTable<T>(given: TableProps<T>): VNode {
     if (i >= 0 && p.fill) reveal(i);
     setCursor(undefined);
   }, [p.selected]);
+}
 
-  const sortId = p.sort?.replace(/^-/, '');
-  const down = p.sort?.startsWith('-') ?? false;
-  // What columns without a width share.
-  const set = sumBy(columns, (c) => c.width ?? 0),
-    shared = columns.filter((c) => c.width === undefined).length;
-  // In a narrow window names keep a width to be read in, and sentences one of a few lines; the
-  // table scrolls in its box.
-  const narrow = wide < 760,
-    least = p.cls?.includes('wraps') ? 440 : shared < 2 ? 196 : narrow ? 130 : LEAST;
-  const need =
-    columns.some((c) => c.asked) || (narrow && !p.cls?.includes('slim')) ? set + least * shared : 0;
-  const flex = Math.max(40, (Math.max(wide, need) - set) / Math.max(1, shared));
-  const span = Math.max(
-    1,
-    columns.findIndex((c) => c.id === p.span),
-  );
-  const line = (l: Line<T>, index: number): VNode => {
-    const common = { ns: l.ns, 'aria-rowindex': virtual ? index + 2 : undefined };
-    if (l.kind === 'detail')
-      return (
-        <tr key={l.key} class={`lay ${l.cls ?? ''}`}>
-          <td colSpan={columns.length}>{l.lead}</td>
-        </tr>
+function useBoxSize<T>(
+  box: RefObject<HTMLDivElement>,
+  p: TableProps<T>,
+  setSize: Dispatch<StateUpdater<{ width: number; height: number }>>,
+): void {
+  useLayoutEffect(() => {
+    const el = box.current;
+    if (!el) return undefined;
+    const read = (): void => {
+      const height = p.fill
+        ? Math.max(
+            240,
+            Math.floor(window.innerHeight - el.getBoundingClientRect().top - window.scrollY - 12),
+          )
+        : 0;
+      setSize((s) =>
+        s.width === el.clientWidth && s.height === height ? s : { width: el.clientWidth, height },
       );
-    if (l.kind) {
-      const cls = l.kind === 'group' ? 'grp' : l.kind === 'others' ? 'oth' : 'tot';
-      return (
-        <tr
-          key={l.key}
-          class={`${cls} ${l.cls ?? ''}`}
-          data-testid={l.testid ?? (l.kind === 'group' ? 'group' : l.kind)}
-          {...common}
-        >
-          <td colSpan={Math.min(span, columns.length)}>{l.lead}</td>
-          {columns.slice(span).map((c) => (
-            <td class={c.num ? 'num' : ''}>{l.cells?.[c.id]}</td>
-          ))}
-        </tr>
-      );
+    };
+    read();
+    const observer = new ResizeObserver(read);
+    observer.observe(el);
+    const stop = listen(window, { resize: read });
+    return () => {
+      observer.disconnect();
+      stop();
+    };
+  }, [p.fill]);
+}
+
+/** A number is never cut: its column grows to fit, and names give way. */
+function useGrownWidths<T>(
+  printing: boolean,
+  box: RefObject<HTMLDivElement>,
+  columns: Column<T>[],
+  setGrown: Dispatch<StateUpdater<Record<string, number>>>,
+): void {
+  useLayoutEffect(() => {
+    if (printing || !box.current) return;
+    const need: Record<string, number> = {};
+    for (const tr of box.current.querySelectorAll('tbody tr:not(.pad):not(.lay)')) {
+      const cells = tr.children;
+      // What leads a sum spans several columns: counted from the right all rows are alike.
+      for (let k = 1; k <= Math.min(cells.length, columns.length); ++k) {
+        const c = columns[columns.length - k]!,
+          td = cells[cells.length - k] as HTMLTableCellElement;
+        // The words that lead a sum may stand in a column of numbers.
+        if (
+          !c.num ||
+          td.colSpan > 1 ||
+          (k === cells.length && tr.matches('.oth,.tot,.grp')) ||
+          c.width === undefined ||
+          c.width > MOST_GROWN ||
+          td.scrollWidth <= td.clientWidth
+        )
+          continue;
+        need[c.id] = Math.max(need[c.id] ?? 0, c.width + td.scrollWidth - td.clientWidth + 1);
+      }
     }
-    const row = l.row as T;
-    const on = l.key === p.selected,
-      open = opener(l);
-    return (
-      <tr
-        key={l.key}
-        class={
-          `${on ? 'on' : ''} ${l.key === cursor ? 'cur' : ''} ` +
-          `${open && p.opens?.(l) !== false ? 'act-row' : ''} ${l.cls ?? ''}`
-        }
-        data-testid={l.testid ?? p.rowTestid?.(l) ?? 'row'}
-        data-key={l.key}
-        aria-selected={open && on}
-        {...common}
-        onClick={
-          open &&
-          ((e) => {
-            if ((e.target as Element).closest('a,button,input')) return;
-            if (getSelection()?.toString()) return;
-            setCursor(l.key);
-            open();
-          })
-        }
-      >
-        {columns.map((c) => (
-          <td class={`${c.num ? 'num' : ''} ${c.cls ?? ''}`}>{cellOf(c, row, c.width ?? flex)}</td>
-        ))}
-      </tr>
-    );
-  };
+    if (Object.keys(need).length > 0) setGrown((g) => ({ ...g, ...need }));
+  });
+}
+
+/** Names keep a readable width: columns for wide tables are left out first. */
+function useVisibleColumns<T>(
+  p: TableProps<T>,
+  wide: number,
+  grown: Record<string, number>,
+): Column<T>[] {
+  const columns = useMemo(() => {
+    const own = p.columns
+      .filter((c) => c.from === undefined || wide >= c.from)
+      .map((c) => (grown[c.id]! > c.width! ? { ...c, width: grown[c.id]! } : c));
+    // Names keep a width to be read in: what shows in wide tables only gives way first.
+    for (;;) {
+      const fits = wide - sumBy(own, (c) => (!c.asked && c.width) || 0),
+        since = own.map((c) => (c.width !== undefined && c.from) || 0),
+        from = Math.max(...since);
+      if (from <= 600 || fits >= LEAST * own.filter((c) => c.width === undefined).length)
+        return own;
+      own.splice(since.lastIndexOf(from), 1);
+    }
+  }, [p.columns, wide, grown]);
+  return columns;
+}
+
+export function DataTable<T>(given: TableProps<T>): VNode {
+  const p = useOwnSort(given),
+    high = p.twoLines ? 36 : ROW_HEIGHT;
+  const { printing, report } = useReport();
+  const box = useRef<HTMLDivElement>(null);
+  const opener = (l: Line<T>): (() => void) | undefined =>
+    p.onOpen
+      ? () => p.onOpen!(l)
+      : l.entity
+        ? () => navigate({ sel: report.selOf(l.entity!) })
+        : l.f !== undefined
+          ? () => navigate({ page: 'ops', f: l.f! })
+          : undefined;
+  const [top, setTop] = useState(0);
+  const [size, setSize] = useState({ width: 1000, height: 600 });
+  const [cursor, setCursor] = useState<string | undefined>(undefined);
+  // Paper has some 740 pixels, whatever the window has.
+  const wide = printing ? 740 : size.width;
+  const [grown, setGrown] = useState<Record<string, number>>({});
+  const columns = useVisibleColumns(p, wide, grown);
+  useEffect(() => p.onShown?.(columns.map((c) => c.id)), [columns.length]);
+  // A number is never cut: its column takes what the numbers in sight need, names give way.
+  useGrownWidths(printing, box, columns, setGrown);
+
+  useBoxSize(box, p, setSize);
+
+  const n = p.lines.length;
+  const virtual = !printing && (p.fill === true || n > 400);
+  const viewport = p.fill ? size.height : 560;
+  const full = n * high;
+  const height = Math.min(full, MAX_HEIGHT);
+  const scale = full > MAX_HEIGHT ? (full - viewport) / (MAX_HEIGHT - viewport) : 1;
+  let first = 0,
+    last = n;
+  if (virtual) {
+    first = Math.max(0, Math.floor((top * scale) / high) - 8);
+    last = Math.min(n, first + Math.ceil(viewport / high) + 18);
+  } else if (printing && n > 27) {
+    last = 25;
+  }
+  // Without scaling rows lie where they are; with scaling they follow the position.
+  const pad = virtual
+    ? scale === 1
+      ? first * high
+      : Math.max(0, Math.min(height - (last - first) * high, top - 8 * high))
+    : 0;
+
+  usePrimaryTable({ box, virtual, high, scale, viewport, cursor, p, n, setCursor, opener });
+
+  const { span, flex, need, sortId, down } = tableWidths(p, columns, wide);
+  const line = (l: Line<T>, index: number): VNode =>
+    tableRow({ l, virtual, index, columns, span, p, opener, cursor, setCursor, flex });
 
   return (
     <div
@@ -701,36 +839,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
             <col style={c.width !== undefined ? { width: `${c.width}px` } : {}} />
           ))}
         </colgroup>
-        <thead>
-          <tr>
-            {columns.map((c) => {
-              const active = c.id === sortId;
-              const head = c.head ?? (c.label || <span class="vh">{c.title ?? c.id}</span>);
-              return (
-                <th
-                  scope="col"
-                  class={c.num ? 'num' : ''}
-                  aria-sort={active ? (down ? 'descending' : 'ascending') : undefined}
-                  title={c.title}
-                >
-                  {c.sort && p.onSort ? (
-                    <button
-                      class="sort"
-                      onClick={() =>
-                        p.onSort!(active ? (down ? c.id : `-${c.id}`) : c.num ? `-${c.id}` : c.id)
-                      }
-                    >
-                      {head}
-                      {active ? (down ? ' ▼' : ' ▲') : ''}
-                    </button>
-                  ) : (
-                    head
-                  )}
-                </th>
-              );
-            })}
-          </tr>
-        </thead>
+        <TableHead columns={columns} sortId={sortId} down={down} p={p} />
         <tbody>
           {virtual && pad > 0 && (
             <tr class="pad" aria-hidden>

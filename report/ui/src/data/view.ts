@@ -11,14 +11,15 @@ import {
   matcher,
   parseQuery,
   rangeMatcher,
+  TextKey,
   type Query,
   type Term,
 } from '../filter';
 import { duration, plural, significant, sumBy } from '../format';
 import { PHASES } from '../phases';
 import { deviceMatcher } from './hardware';
-import { launchesNow } from './launches';
-import type { Place, Report } from './report';
+import { Launches, launchesNow } from './launches';
+import type { Place, Report, Sites, Shares } from './report';
 import { nearestKey, valuesOf, whatExists } from './filter_values';
 
 export interface View {
@@ -262,6 +263,137 @@ function opsHit(report: Report, term: TextTerm): boolean[] {
   return hit;
 }
 
+interface KeepPartsOfPlacesInput {
+  sites: Sites;
+  placesOf: (s: number) => Place[];
+  ofPlaces: ((site: number, place: Place) => boolean)[];
+  keep: Float64Array<ArrayBuffer>;
+  report: Report;
+  unnamed: ((site: number) => boolean)[];
+  keepCalls: Float64Array<ArrayBuffer>;
+  view: View;
+  byLaunch: boolean;
+}
+function keepPartsOfPlaces({
+  sites,
+  placesOf,
+  ofPlaces,
+  keep,
+  report,
+  unnamed,
+  keepCalls,
+  view,
+  byLaunch,
+}: KeepPartsOfPlacesInput): void {
+  const parts = new Map<number, number>();
+  let hidden = 0;
+  sites.kernel.forEach((k, s) => {
+    const places = placesOf(s),
+      left = places.filter((p) => ofPlaces.every((kept) => kept(s, p)));
+    const of = (what: 'ns' | 'calls'): number =>
+      left.length === places.length ? 1 : sumOf(left, what) / sumOf(places, what) || 0;
+    const part = of('ns');
+    if (keep[s]! > 0 && part > 0 && part < 1) parts.set(k, report.kernels.ns[k]!);
+    if (!unnamed.every((hit) => hit(s)))
+      hidden +=
+        (sites.ns[s]! / (report.kernels.ns[k]! || 1)) *
+        sumOf(
+          places.filter((p) => p.more),
+          'ns',
+        );
+    keep[s]! *= part;
+    keepCalls[s]! *= of('calls');
+  });
+  const [first] = [...parts].sort((a, b) => b[1] - a[1]);
+  if (first)
+    view.notes.push(
+      `${report.kernels.handle[first[0]] || report.kernels.name[first[0]]}${parts.size > 1 ? ` and ${plural(parts.size - 1, 'other')} were` : ' was'} ` +
+        `launched elsewhere, too: sums have the part that was launched there${byLaunch ? ', as it is in the whole run' : ''}; ` +
+        'Timeline and launches have all of it',
+    );
+  if (hidden > 0.5)
+    view.notes.push(`${duration(hidden)} were launched in places that this file does not name`);
+}
+
+interface SumLaunchesInput {
+  report: Report;
+  view: View;
+  terms: { type: 'text'; negated: boolean; key: TextKey | null; values: string[]; raw: string }[];
+  launches: Launches;
+  deviceTest: (device: number) => boolean;
+  stepTest: (n: number) => boolean;
+  keep: Float64Array<ArrayBuffer>;
+  streamTest: (stream: number) => boolean;
+  keepCalls: Float64Array<ArrayBuffer>;
+}
+function sumLaunches({
+  report,
+  view,
+  terms,
+  launches,
+  deviceTest,
+  stepTest,
+  keep,
+  streamTest,
+  keepCalls,
+}: SumLaunchesInput): void {
+  if (report.meta.launches.how !== 'all') {
+    view.notes.push(
+      'not all launches are in this file: figures by step, device or ' +
+        'stream hold only those that are',
+    );
+  }
+  // The basis stays: steady steps, if there are any and no step is asked for by name.
+  const asked = terms.some((t) => t.key === 'step');
+  const steady = new Set(report.steps.filter((s) => s.typical).map((s) => s.step));
+  const basis = (n: number): boolean => (asked || !report.meta.basis.steady ? true : steady.has(n));
+  // One device, or one step, may take more than the mean: it is the whole of its own shares.
+  const of = terms
+    .filter((t) => t.key === 'dev' || t.key === 'step')
+    .map((t) => t.raw)
+    .join(' ');
+  if (of) view.of += ` of ${of}`;
+  view.full = 0;
+  for (const l of launches.streams) {
+    if (!deviceTest(l.device)) continue;
+    for (let i = 0; i < l.n; ++i) {
+      const site = l.site[i]!;
+      const step = l.step[i]!;
+      if (!basis(step) || !stepTest(step)) continue;
+      view.full += l.self[i]!;
+      if (!keep[site] || !streamTest(l.stream)) continue;
+      view.siteNs[site]! += l.self[i]! * keep[site];
+      view.siteCalls[site]! += keepCalls[site]!;
+    }
+  }
+  // Nothing is a share of all, not of nothing.
+  if (view.full === 0) view.full = report.meta.basis.device_ns;
+  let pairs = 0;
+  for (const s of report.steps) {
+    if (deviceTest(s.device) && stepTest(s.step) && basis(s.step)) ++pairs;
+  }
+  if (pairs > 0) view.divisor = pairs;
+}
+
+interface KeepEvidenceInput {
+  sites: Sites;
+  any: (text: string) => boolean;
+  keep: Float64Array<ArrayBuffer>;
+  answer: (term: TextTerm, hits: boolean[], ns?: Float64Array) => void;
+  term: { type: 'text'; negated: boolean; key: TextKey | null; values: string[]; raw: string };
+}
+function keepEvidence({ sites, any, keep, answer, term }: KeepEvidenceInput): void {
+  for (let s = 0; s < sites.n; ++s) if (!any(sites.evidence[s]! || sites.reason[s]!)) keep[s] = 0;
+  answer(
+    term,
+    Array.from(
+      { length: sites.n },
+      (_, s) => any(sites.evidence[s]! || sites.reason[s]!) !== term.negated,
+    ),
+    sites.ns,
+  );
+}
+
 /** ns and calls of each site in the steps, devices and streams that the terms select. */
 function siteSums(report: Report, terms: TextTerm[], view: View): void {
   const { sites } = report;
@@ -308,16 +440,7 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
       );
       unnamed.push((s) => hit(s, NOWHERE));
     } else if (term.key === 'evidence') {
-      for (let s = 0; s < sites.n; ++s)
-        if (!any(sites.evidence[s]! || sites.reason[s]!)) keep[s] = 0;
-      answer(
-        term,
-        Array.from(
-          { length: sites.n },
-          (_, s) => any(sites.evidence[s]! || sites.reason[s]!) !== term.negated,
-        ),
-        sites.ns,
-      );
+      keepEvidence({ sites, any, keep, answer, term });
     } else {
       const range = rangeMatcher(term.values);
       byLaunch = true;
@@ -373,72 +496,20 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
     view.siteCalls.set(sites.calls);
     return;
   }
-  if (report.meta.launches.how !== 'all') {
-    view.notes.push(
-      'not all launches are in this file: figures by step, device or ' +
-        'stream hold only those that are',
-    );
-  }
-  // The basis stays: steady steps, if there are any and no step is asked for by name.
-  const asked = terms.some((t) => t.key === 'step');
-  const steady = new Set(report.steps.filter((s) => s.typical).map((s) => s.step));
-  const basis = (n: number): boolean => (asked || !report.meta.basis.steady ? true : steady.has(n));
-  // One device, or one step, may take more than the mean: it is the whole of its own shares.
-  const of = terms
-    .filter((t) => t.key === 'dev' || t.key === 'step')
-    .map((t) => t.raw)
-    .join(' ');
-  if (of) view.of += ` of ${of}`;
-  view.full = 0;
-  for (const l of launches.streams) {
-    if (!deviceTest(l.device)) continue;
-    for (let i = 0; i < l.n; ++i) {
-      const site = l.site[i]!;
-      const step = l.step[i]!;
-      if (!basis(step) || !stepTest(step)) continue;
-      view.full += l.self[i]!;
-      if (!keep[site] || !streamTest(l.stream)) continue;
-      view.siteNs[site]! += l.self[i]! * keep[site];
-      view.siteCalls[site]! += keepCalls[site]!;
-    }
-  }
-  // Nothing is a share of all, not of nothing.
-  if (view.full === 0) view.full = report.meta.basis.device_ns;
-  let pairs = 0;
-  for (const s of report.steps) {
-    if (deviceTest(s.device) && stepTest(s.step) && basis(s.step)) ++pairs;
-  }
-  if (pairs > 0) view.divisor = pairs;
+  sumLaunches({ report, view, terms, launches, deviceTest, stepTest, keep, streamTest, keepCalls });
 
   function keepPlaces(): void {
-    const parts = new Map<number, number>();
-    let hidden = 0;
-    sites.kernel.forEach((k, s) => {
-      const places = placesOf(s),
-        left = places.filter((p) => ofPlaces.every((kept) => kept(s, p)));
-      const of = (what: 'ns' | 'calls'): number =>
-        left.length === places.length ? 1 : sumOf(left, what) / sumOf(places, what) || 0;
-      const part = of('ns');
-      if (keep[s]! > 0 && part > 0 && part < 1) parts.set(k, report.kernels.ns[k]!);
-      if (!unnamed.every((hit) => hit(s)))
-        hidden +=
-          (sites.ns[s]! / (report.kernels.ns[k]! || 1)) *
-          sumOf(
-            places.filter((p) => p.more),
-            'ns',
-          );
-      keep[s]! *= part;
-      keepCalls[s]! *= of('calls');
+    return keepPartsOfPlaces({
+      sites,
+      placesOf,
+      ofPlaces,
+      keep,
+      report,
+      unnamed,
+      keepCalls,
+      view,
+      byLaunch,
     });
-    const [first] = [...parts].sort((a, b) => b[1] - a[1]);
-    if (first)
-      view.notes.push(
-        `${report.kernels.handle[first[0]] || report.kernels.name[first[0]]}${parts.size > 1 ? ` and ${plural(parts.size - 1, 'other')} were` : ' was'} ` +
-          `launched elsewhere, too: sums have the part that was launched there${byLaunch ? ', as it is in the whole run' : ''}; ` +
-          'Timeline and launches have all of it',
-      );
-    if (hidden > 0.5)
-      view.notes.push(`${duration(hidden)} were launched in places that this file does not name`);
   }
 }
 const NOWHERE: Place = { text: '', known: false, more: false, ns: 1, calls: 1 };
@@ -514,6 +585,53 @@ function withMeant(error: string): string {
   return meant === undefined ? error : `“${word}” is no key; is “${meant}” meant?`;
 }
 
+function noteContradictions(view: View, query: Query): void {
+  if (view.total === 0 && !view.waiting) {
+    const wanted = query.terms.filter((t) => t.type === 'text' && t.key !== null && !t.negated);
+    wanted.forEach((t, i) => {
+      const first = wanted.find((other) => other.key === t.key)!;
+      if (first !== wanted[i])
+        view.notes.push(
+          `nothing is both ${first.raw} and ${t.raw}: ${first.raw},${t.raw.slice(t.raw.indexOf(':') + 1)} ` +
+            'means either',
+        );
+    });
+  }
+}
+
+interface KeepSharesInput {
+  texts: { type: 'text'; negated: boolean; key: TextKey | null; values: string[]; raw: string }[];
+  ofSites: (t: TextTerm) => boolean;
+  report: Report;
+  shares: Shares;
+  kept: Uint8Array<ArrayBuffer>;
+  view: View;
+}
+function keepShares({ texts, ofSites, report, shares, kept, view }: KeepSharesInput): void {
+  for (const term of texts) {
+    if (ofSites(term)) continue;
+    const test = shareTest(report, term);
+    if (!test) continue;
+    let any = false,
+      other = false;
+    for (let s = 0; s < shares.n; ++s) {
+      const hit = test(s);
+      if (shares.ns[s]! > 0) {
+        any ||= hit;
+        other ||= !hit;
+      }
+      if (kept[s] && hit === term.negated) kept[s] = 0;
+    }
+    if (!any || (term.negated && !other))
+      view.notes.push(
+        keepsNothing(
+          any ? term : { ...term, negated: false },
+          term.key !== null ? whatExists(report, term.key) : '',
+        ),
+      );
+  }
+}
+
 /** `fold`: copies of one instruction are one row. */
 export function computeView(report: Report, text: string, fold = true): View {
   const { ops, shares, sites } = report;
@@ -573,28 +691,7 @@ export function computeView(report: Report, text: string, fold = true): View {
       view.opCalls = calls;
     }
     const kept = new Uint8Array(shares.n).fill(1);
-    for (const term of texts) {
-      if (ofSites(term)) continue;
-      const test = shareTest(report, term);
-      if (!test) continue;
-      let any = false,
-        other = false;
-      for (let s = 0; s < shares.n; ++s) {
-        const hit = test(s);
-        if (shares.ns[s]! > 0) {
-          any ||= hit;
-          other ||= !hit;
-        }
-        if (kept[s] && hit === term.negated) kept[s] = 0;
-      }
-      if (!any || (term.negated && !other))
-        view.notes.push(
-          keepsNothing(
-            any ? term : { ...term, negated: false },
-            term.key !== null ? whatExists(report, term.key) : '',
-          ),
-        );
-    }
+    keepShares({ texts, ofSites, report, shares, kept, view });
     view.shareNs = new Float64Array(shares.n);
     view.opNs = new Float64Array(ops.n);
     for (let s = 0; s < shares.n; ++s) {
@@ -623,17 +720,7 @@ export function computeView(report: Report, text: string, fold = true): View {
   }
   for (let s = 0; s < shares.n; ++s) view.total += view.shareNs[s]!;
   for (let r = 0; r < ops.n; ++r) if (view.opNs[r]! > 0) view.ops.push(r);
-  if (view.total === 0 && !view.waiting) {
-    const wanted = query.terms.filter((t) => t.type === 'text' && t.key !== null && !t.negated);
-    wanted.forEach((t, i) => {
-      const first = wanted.find((other) => other.key === t.key)!;
-      if (first !== wanted[i])
-        view.notes.push(
-          `nothing is both ${first.raw} and ${t.raw}: ${first.raw},${t.raw.slice(t.raw.indexOf(':') + 1)} ` +
-            'means either',
-        );
-    });
-  }
+  noteContradictions(view, query);
   view.ops.sort((a, b) => view.opNs[b]! - view.opNs[a]! || a - b);
   return view;
 }

@@ -4,7 +4,7 @@
 import { isFree, type Hlo } from '../data/hlo';
 import type { Report } from '../data/report';
 
-export interface Link {
+export interface GraphLink {
   from: number;
   to: number;
   bytes: number;
@@ -13,7 +13,7 @@ export interface Link {
 }
 export interface Neighbourhood {
   nodes: number[];
-  links: Link[];
+  links: GraphLink[];
   /** Users of a node that are not drawn: how many and how long they take. */
   more: Map<number, { n: number; ns: number }>;
   /** Parameters that a node reads and that are not drawn. */
@@ -144,7 +144,7 @@ export function neighbourhood(
     chosen.add(n.i);
     if (hlo.opcode[n.i] !== 'parameter') expand(n.i, n.dist);
   }
-  const links: Link[] = [];
+  const links: GraphLink[] = [];
   const more = new Map<number, { n: number; ns: number }>(),
     ports = new Map<number, number>();
   for (const i of chosen) {

@@ -33,7 +33,17 @@ import { deviceName } from '../data/hardware';
 import { midCut } from '../data/names';
 import { hostText, threadNames } from '../data/host_threads';
 import { type Cause, causesOfFinding, idleOf } from '../data/idle';
-import type { Entity, Finding, GapRow, Report } from '../data/report';
+import type {
+  BasisMeta,
+  Entity,
+  EvidenceItem,
+  Finding,
+  GapRow,
+  Ops,
+  Kernels,
+  Report,
+  Sites,
+} from '../data/report';
 import {
   duration,
   gapCount,
@@ -47,37 +57,147 @@ import {
 } from '../format';
 import { CAUSE_WORDS } from '../phases';
 import { type Change, navigate } from '../state';
+import { Chunk } from '../data/table';
 
 const MAX_ROWS = 200;
 
-export function IdlePage(): VNode {
-  const { report, state, printing } = useReport();
-  const { basis } = report.meta;
-  const means = ({ cause }: { cause: string }): string => report.meta.causes?.[cause] ?? '';
-  const d = report.divisor;
-  const { ns: total, inGaps, shorter, count: n, causes } = idleOf(report);
-  if (report.gapSums.length === 0) return <NoPage id="idle" title="No gap" />;
-  const wall = basis.wall_ns;
-  const devices = new Set(report.gapSums.map((g) => g.device)).size;
-  const chosen = (state.args['cause'] ?? '')
-    .split(',')
-    .filter((c) => causes.some((k) => k.cause === c));
-  const main = causes[0];
-  const known = causes.filter((c) => c.cause !== 'unknown');
-  const findings = new Map(report.meta.findings.map((f) => [f, causesOfFinding(f)]));
-  // A finding may be about a part of what a cause holds; a crumb of it is no reason to name it
-  // there.
-  const partOf = (f: Finding, { cause, ns }: Cause): number => {
-    const part = sumBy(f.evidence, (e) =>
-      e.cause === cause && e.unit === 'ns' ? Number(e.value) : 0,
-    );
-    return part > 0 ? (part * d) / ns : 1;
-  };
-  const about = (c: Cause): Finding[] =>
-    [...findings].filter(([f, of]) => of.includes(c.cause) && partOf(f, c) >= 0.05).map(([f]) => f);
-  const of = (f: Finding, c: Cause): string =>
-    partOf(f, c) < 0.98 ? `${formatMs((partOf(f, c) * c.ns) / d)} of it` : 'it';
-  const any = causes.some((c) => about(c).length > 0);
+interface IdleWhyProps {
+  idleSentence: string | undefined;
+  hidden: { id: string; verdict: string; text: string; evidence: EvidenceItem[] } | undefined;
+  hiding: Finding | undefined;
+  main: Cause | undefined;
+  about: (c: Cause) => Finding[];
+  of: (f: Finding, c: Cause) => string;
+  apart: false | { start: number; end: number; cause: string };
+  basis: BasisMeta;
+  loops: string | undefined;
+}
+function IdleWhy({
+  idleSentence,
+  hidden,
+  hiding,
+  main,
+  about,
+  of,
+  apart,
+  basis,
+  loops,
+}: IdleWhyProps): VNode {
+  return (
+    <SecondaryText data-testid="idle-why">
+      {idleSentence}
+      {hidden && <> Some of it is work: {hidden.text}.</>}
+      {hiding && (
+        <>
+          {' '}
+          <Link class="h" to={{ sel: hiding.handle }}>
+            {hiding.handle}
+          </Link>{' '}
+          is about some of it: {hiding.title}.
+        </>
+      )}
+      {main?.cause === 'unknown' &&
+        about(main).map((f) => (
+          <>
+            {' '}
+            <Link class="h" to={{ sel: f.handle }} title={f.title}>
+              {f.handle}
+            </Link>{' '}
+            is about {of(f, main).replace(' ', ' ms ')}: {f.title}.
+          </>
+        ))}
+      {apart && apart.end - apart.start > basis.typical_ns && (
+        <>
+          {' '}
+          Outside of steady steps: up to {duration(apart.end - apart.start)} at once (
+          {causeOf(apart)}).
+        </>
+      )}
+      {loops && ` Besides: ${loops}.`}
+    </SecondaryText>
+  );
+}
+
+interface IdleHeadingProps {
+  total: number;
+  d: number;
+  basis: BasisMeta;
+  wall: number;
+  shorter: number;
+  inGaps: number;
+  n: number;
+  devices: number;
+  table: TableProps<Cause>;
+}
+function IdleHeading({
+  total,
+  d,
+  basis,
+  wall,
+  shorter,
+  inGaps,
+  n,
+  devices,
+  table,
+}: IdleHeadingProps): VNode {
+  return (
+    <HeadingBar>
+      <h2 data-testid="idle-sentence" data-ns={Math.round(total)}>
+        Idle {msText(total / d)}
+        {basis.steady ? ' a step' : ' in the whole run'}
+        {wall > 0 ? `, ${percent(total, wall)}% of the step` : ''}
+        {shorter > 0
+          ? `; ${msText(inGaps / d)} of it in ${gapCount(n / d)} gaps of 1 µs or more`
+          : `, in ${plural(Math.round(n / d), 'gap')} of 1 µs or more`}
+      </h2>
+      <HeadingEnd>
+        <Unfiltered />
+        {devices < 2
+          ? ''
+          : basis.steady
+            ? `mean of ${devices} devices · `
+            : `${devices} devices together · `}
+        <CopyMenu table={table} />
+      </HeadingEnd>
+    </HeadingBar>
+  );
+}
+
+function idleWords(
+  main: Cause | undefined,
+  known: Cause[],
+  total: number,
+  d: number,
+): string | undefined {
+  const idleSentence =
+    main &&
+    (main.cause !== 'unknown' || known.length === 0 || main.ns < 0.5 * total
+      ? `${main.ns < 0.5 * total ? `The largest part, ${percent(main.ns, total)}%` : main.ns === total ? 'All of it' : main.ns >= 0.995 * total ? `All but ${msText((total - main.ns) / d)} of it` : `Most of it, ${percent(main.ns, total)}%`}: ` +
+        `${main.cause === 'unknown' ? `the cause is not known${shortText(main)}` : causeOf(main)}.`
+      : `The cause of ${percent(main.ns, total)}% is not known${shortText(main)}${main.ns < 0.98 * total ? `; of the rest most is: ${causeOf(known[0]!)}` : ''}.`);
+  return idleSentence;
+}
+
+interface CauseColumnsInput {
+  means: ({ cause }: { cause: string }) => string;
+  d: number;
+  report: Report;
+  wall: number;
+  basis: BasisMeta;
+  any: boolean;
+  about: (c: Cause) => Finding[];
+  of: (f: Finding, c: Cause) => string;
+}
+function causeColumns({
+  means,
+  d,
+  report,
+  wall,
+  basis,
+  any,
+  about,
+  of,
+}: CauseColumnsInput): Column<Cause>[] {
   const columns: Column<Cause>[] = [
     words<Cause>('cause', 'cause', causeOf, {
       cls: 'name',
@@ -125,6 +245,18 @@ export function IdlePage(): VNode {
         ]
       : []),
   ];
+  return columns;
+}
+
+interface CauseLinesInput {
+  causes: Cause[];
+  d: number;
+  wall: number;
+  shorter: number;
+  total: number;
+  n: number;
+}
+function causeLines({ causes, d, wall, shorter, total, n }: CauseLinesInput): Line<Cause>[] {
   const lines: Line<Cause>[] = causes.map((c) => ({
     key: c.cause,
     row: c,
@@ -148,6 +280,39 @@ export function IdlePage(): VNode {
   });
   if (shorter > 0) lines.push(foot('shorter than 1 µs each', 'shorter', 'others', shorter, ''));
   lines.push(foot('all idle time', 'total', 'total', total, shorter > 0 ? '' : gapCount(n / d)));
+  return lines;
+}
+
+export function IdlePage(): VNode {
+  const { report, state, printing } = useReport();
+  const { basis } = report.meta;
+  const means = ({ cause }: { cause: string }): string => report.meta.causes?.[cause] ?? '';
+  const d = report.divisor;
+  const { ns: total, inGaps, shorter, count: n, causes } = idleOf(report);
+  if (report.gapSums.length === 0) return <NoPage id="idle" title="No gap" />;
+  const wall = basis.wall_ns;
+  const devices = new Set(report.gapSums.map((g) => g.device)).size;
+  const chosen = (state.args['cause'] ?? '')
+    .split(',')
+    .filter((c) => causes.some((k) => k.cause === c));
+  const main = causes[0];
+  const known = causes.filter((c) => c.cause !== 'unknown');
+  const findings = new Map(report.meta.findings.map((f) => [f, causesOfFinding(f)]));
+  // A finding may be about a part of what a cause holds; a crumb of it is no reason to name it
+  // there.
+  const partOf = (f: Finding, { cause, ns }: Cause): number => {
+    const part = sumBy(f.evidence, (e) =>
+      e.cause === cause && e.unit === 'ns' ? Number(e.value) : 0,
+    );
+    return part > 0 ? (part * d) / ns : 1;
+  };
+  const about = (c: Cause): Finding[] =>
+    [...findings].filter(([f, of]) => of.includes(c.cause) && partOf(f, c) >= 0.05).map(([f]) => f);
+  const of = (f: Finding, c: Cause): string =>
+    partOf(f, c) < 0.98 ? `${formatMs((partOf(f, c) * c.ns) / d)} of it` : 'it';
+  const any = causes.some((c) => about(c).length > 0);
+  const columns = causeColumns({ means, d, report, wall, basis, any, about, of });
+  const lines = causeLines({ causes, d, wall, shorter, total, n });
   const table: TableProps<Cause> = {
     columns,
     lines,
@@ -161,12 +326,7 @@ export function IdlePage(): VNode {
         args: { cause: chosen.length === 1 && l.row.cause === chosen[0] ? undefined : l.row.cause },
       }),
   } as TableProps<Cause>;
-  const idleSentence =
-    main &&
-    (main.cause !== 'unknown' || known.length === 0 || main.ns < 0.5 * total
-      ? `${main.ns < 0.5 * total ? `The largest part, ${percent(main.ns, total)}%` : main.ns === total ? 'All of it' : main.ns >= 0.995 * total ? `All but ${msText((total - main.ns) / d)} of it` : `Most of it, ${percent(main.ns, total)}%`}: ` +
-        `${main.cause === 'unknown' ? `the cause is not known${shortText(main)}` : causeOf(main)}.`
-      : `The cause of ${percent(main.ns, total)}% is not known${shortText(main)}${main.ns < 0.98 * total ? `; of the rest most is: ${causeOf(known[0]!)}` : ''}.`);
+  const idleSentence = idleWords(main, known, total, d);
   // What is no idle time of these steps, and may be asked for here.
   const apart =
     basis.steady &&
@@ -189,56 +349,28 @@ export function IdlePage(): VNode {
   return (
     <div class="idlegrid">
       <section>
-        <HeadingBar>
-          <h2 data-testid="idle-sentence" data-ns={Math.round(total)}>
-            Idle {msText(total / d)}
-            {basis.steady ? ' a step' : ' in the whole run'}
-            {wall > 0 ? `, ${percent(total, wall)}% of the step` : ''}
-            {shorter > 0
-              ? `; ${msText(inGaps / d)} of it in ${gapCount(n / d)} gaps of 1 µs or more`
-              : `, in ${plural(Math.round(n / d), 'gap')} of 1 µs or more`}
-          </h2>
-          <HeadingEnd>
-            <Unfiltered />
-            {devices < 2
-              ? ''
-              : basis.steady
-                ? `mean of ${devices} devices · `
-                : `${devices} devices together · `}
-            <CopyMenu table={table} />
-          </HeadingEnd>
-        </HeadingBar>
-        <SecondaryText data-testid="idle-why">
-          {idleSentence}
-          {hidden && <> Some of it is work: {hidden.text}.</>}
-          {hiding && (
-            <>
-              {' '}
-              <Link class="h" to={{ sel: hiding.handle }}>
-                {hiding.handle}
-              </Link>{' '}
-              is about some of it: {hiding.title}.
-            </>
-          )}
-          {main?.cause === 'unknown' &&
-            about(main).map((f) => (
-              <>
-                {' '}
-                <Link class="h" to={{ sel: f.handle }} title={f.title}>
-                  {f.handle}
-                </Link>{' '}
-                is about {of(f, main).replace(' ', ' ms ')}: {f.title}.
-              </>
-            ))}
-          {apart && apart.end - apart.start > basis.typical_ns && (
-            <>
-              {' '}
-              Outside of steady steps: up to {duration(apart.end - apart.start)} at once (
-              {causeOf(apart)}).
-            </>
-          )}
-          {loops && ` Besides: ${loops}.`}
-        </SecondaryText>
+        <IdleHeading
+          total={total}
+          d={d}
+          basis={basis}
+          wall={wall}
+          shorter={shorter}
+          inGaps={inGaps}
+          n={n}
+          devices={devices}
+          table={table}
+        />
+        <IdleWhy
+          idleSentence={idleSentence}
+          hidden={hidden}
+          hiding={hiding}
+          main={main}
+          about={about}
+          of={of}
+          apart={apart}
+          basis={basis}
+          loops={loops}
+        />
         <DataTable {...table} />
         <details class="sm ink2" data-testid="causes" open={printing}>
           <summary>What the causes mean</summary>
@@ -261,100 +393,34 @@ const shortText = ({ short, ns }: Cause): string =>
     ? `, ${percent(short, ns)}% of that in gaps under 5 µs, which are too short to be judged`
     : '';
 
-/** The gaps one by one: where, how long, after and before what, and what the host was in. */
-function Longest({
-  report,
-  chosen,
-  counted,
-  means,
-}: {
+interface GapColumnsInput {
+  narrow: boolean;
+  toTimeline: (g: GapRow) => Change;
   report: Report;
-  chosen: string[];
-  counted: number;
+  names: string[];
   means: (g: GapRow) => string;
-}): VNode {
-  const { sites, ops, kernels } = report;
-  const ranges = report.tables.table('ranges'),
-    calls = report.tables.table('api_calls');
-  const all = report.gaps.filter((g) => !report.meta.basis.steady || g.steady),
-    inBasis = all.filter((g) => chosen.length === 0 || chosen.includes(g.cause));
-  const sorted = inBasis.sort((a, b) => b.end - b.start - a.end + a.start),
-    list = sorted.slice(0, MAX_ROWS);
-  const rest = sumBy(sorted.slice(MAX_ROWS), (g) => g.end - g.start);
-  const names = report.devices.map((_, i) => deviceName(report, i));
-  const opOf = (site: number): number => (site >= 0 ? sites.op[site]! : -1);
-  const said = (site: number): string => {
-    const op = opOf(site);
-    return (
-      (op >= 0 && ops.name[op]) ||
-      (site >= 0 ? kernels.name[sites.kernel[site]!] || sites.kind[site] || '' : '')
-    );
-  };
-  const entity = (site: number): Entity | undefined => {
-    const op = opOf(site),
-      kernel = site >= 0 ? sites.kernel[site]! : -1;
-    return op >= 0 && ops.name[op] !== ''
-      ? { type: 'op', row: op }
-      : kernel >= 0
-        ? { type: 'kernel', row: kernel }
-        : undefined;
-  };
-  const what = (site: number): VNode | string =>
-    site < 0 ? (
-      ''
-    ) : (
-      <NameRow>
-        <Handle entity={entity(site)} />{' '}
-        <MonoText>
-          <MiddleCut text={said(site)} />
-        </MonoText>
-      </NameRow>
-    );
-  const range = (g: GapRow): string => (g.range >= 0 ? ranges.texts('text')[g.range]! : '');
-  // A range may begin late in the gap, or end early: what it says nothing of is said.
-  const untold = (g: GapRow): string => {
-    const from = g.range >= 0 ? ranges.numbers('start_ns')[g.range]! : NaN,
-      until = Math.min(g.end, ranges.numbers('end_ns')[g.range] ?? NaN);
-    return from > g.start &&
-      2 * (until - from) < g.end - g.start &&
-      range(g).startsWith(g.evidence.split(/ \(|[:,] \d/)[0]!)
-      ? `nothing recorded for ${duration(from - g.start)}, then `
-      : '';
-  };
-  // The call that made the next activity may have been made before the gap, or after it.
-  const launcher = (g: GapRow): string =>
-    g.api >= 0 ? `launched by ${calls.texts('name')[g.api]!}` : '';
-  const host = (g: GapRow): string =>
-    untold(g) +
-    (hostText(g.evidence) || [hostText(range(g)), launcher(g)].filter(Boolean).join(' · '));
-  const named = threadNames(report);
-  const thread = (g: GapRow, whole = false): string => {
-    const t =
-      g.range >= 0
-        ? ranges.numbers('thread_id')[g.range]!
-        : g.api >= 0
-          ? calls.numbers('thread_id')[g.api]!
-          : NaN;
-    return isNaN(t) ? '' : named(report.devices[g.device]?.process ?? -1, t, whole);
-  };
-  const at = (g: GapRow): string => {
-    const span = Math.max(200, g.end - g.start);
-    return `${Math.round(g.start - 2 * span)},${Math.round(g.end + 2 * span)}`;
-  };
-  const toTimeline = (g: GapRow): Change => ({
-    page: 'timeline',
-    args: {
-      t: at(g),
-      a: `${Math.round(g.start)},${Math.round(g.end)}`,
-      hosts: '1',
-      d: String(g.device),
-      ...(report.devices.length > 1 && { top: String(g.device) }),
-    },
-  });
-  // What ran late; where nothing is known of it, what ran before.
-  const entityOf = (g: GapRow): Entity | undefined => entity(g.next) ?? entity(g.previous);
-  // What ran after a gap is in sight in a small window, too.
-  const narrow = window.innerWidth < 560;
+  host: (g: GapRow) => string;
+  said: (site: number) => string;
+  what: (site: number) => VNode | string;
+  list: GapRow[];
+  untold: (g: GapRow) => string;
+  launcher: (g: GapRow) => string;
+  thread: (g: GapRow, whole?: boolean) => string;
+}
+function gapColumns({
+  narrow,
+  toTimeline,
+  report,
+  names,
+  means,
+  host,
+  said,
+  what,
+  list,
+  untold,
+  launcher,
+  thread,
+}: GapColumnsInput): Column<GapRow>[] {
   const columns: Column<GapRow>[] = filled(
     [
       figures('us', 'µs', narrow ? 64 : 84, (g) => (g.end - g.start) / 1e3, {
@@ -438,6 +504,138 @@ function Longest({
     ],
     list,
   );
+  return columns;
+}
+
+interface GapTextsInput {
+  sites: Sites;
+  ops: Ops;
+  kernels: Kernels;
+  ranges: Chunk;
+  calls: Chunk;
+  report: Report;
+}
+/** Texts and links of a gap. */
+function gapTexts({ sites, ops, kernels, ranges, calls, report }: GapTextsInput) {
+  const opOf = (site: number): number => (site >= 0 ? sites.op[site]! : -1);
+  const said = (site: number): string => {
+    const op = opOf(site);
+    return (
+      (op >= 0 && ops.name[op]) ||
+      (site >= 0 ? kernels.name[sites.kernel[site]!] || sites.kind[site] || '' : '')
+    );
+  };
+  const entity = (site: number): Entity | undefined => {
+    const op = opOf(site),
+      kernel = site >= 0 ? sites.kernel[site]! : -1;
+    return op >= 0 && ops.name[op] !== ''
+      ? { type: 'op', row: op }
+      : kernel >= 0
+        ? { type: 'kernel', row: kernel }
+        : undefined;
+  };
+  const what = (site: number): VNode | string =>
+    site < 0 ? (
+      ''
+    ) : (
+      <NameRow>
+        <Handle entity={entity(site)} />{' '}
+        <MonoText>
+          <MiddleCut text={said(site)} />
+        </MonoText>
+      </NameRow>
+    );
+  const range = (g: GapRow): string => (g.range >= 0 ? ranges.texts('text')[g.range]! : '');
+  // A range may begin late in the gap, or end early: what it says nothing of is said.
+  const untold = (g: GapRow): string => {
+    const from = g.range >= 0 ? ranges.numbers('start_ns')[g.range]! : NaN,
+      until = Math.min(g.end, ranges.numbers('end_ns')[g.range] ?? NaN);
+    return from > g.start &&
+      2 * (until - from) < g.end - g.start &&
+      range(g).startsWith(g.evidence.split(/ \(|[:,] \d/)[0]!)
+      ? `nothing recorded for ${duration(from - g.start)}, then `
+      : '';
+  };
+  // The call that made the next activity may have been made before the gap, or after it.
+  const launcher = (g: GapRow): string =>
+    g.api >= 0 ? `launched by ${calls.texts('name')[g.api]!}` : '';
+  const host = (g: GapRow): string =>
+    untold(g) +
+    (hostText(g.evidence) || [hostText(range(g)), launcher(g)].filter(Boolean).join(' · '));
+  const named = threadNames(report);
+  const thread = (g: GapRow, whole = false): string => {
+    const t =
+      g.range >= 0
+        ? ranges.numbers('thread_id')[g.range]!
+        : g.api >= 0
+          ? calls.numbers('thread_id')[g.api]!
+          : NaN;
+    return isNaN(t) ? '' : named(report.devices[g.device]?.process ?? -1, t, whole);
+  };
+  const at = (g: GapRow): string => {
+    const span = Math.max(200, g.end - g.start);
+    return `${Math.round(g.start - 2 * span)},${Math.round(g.end + 2 * span)}`;
+  };
+  const toTimeline = (g: GapRow): Change => ({
+    page: 'timeline',
+    args: {
+      t: at(g),
+      a: `${Math.round(g.start)},${Math.round(g.end)}`,
+      hosts: '1',
+      d: String(g.device),
+      ...(report.devices.length > 1 && { top: String(g.device) }),
+    },
+  });
+  // What ran late; where nothing is known of it, what ran before.
+  const entityOf = (g: GapRow): Entity | undefined => entity(g.next) ?? entity(g.previous);
+  return { toTimeline, host, said, what, untold, launcher, thread, entityOf };
+}
+
+/** The gaps one by one: where, how long, after and before what, and what the host was in. */
+function Longest({
+  report,
+  chosen,
+  counted,
+  means,
+}: {
+  report: Report;
+  chosen: string[];
+  counted: number;
+  means: (g: GapRow) => string;
+}): VNode {
+  const { sites, ops, kernels } = report;
+  const ranges = report.tables.table('ranges'),
+    calls = report.tables.table('api_calls');
+  const all = report.gaps.filter((g) => !report.meta.basis.steady || g.steady),
+    inBasis = all.filter((g) => chosen.length === 0 || chosen.includes(g.cause));
+  const sorted = inBasis.sort((a, b) => b.end - b.start - a.end + a.start),
+    list = sorted.slice(0, MAX_ROWS);
+  const rest = sumBy(sorted.slice(MAX_ROWS), (g) => g.end - g.start);
+  const names = report.devices.map((_, i) => deviceName(report, i));
+  const { toTimeline, host, said, what, untold, launcher, thread, entityOf } = gapTexts({
+    sites,
+    ops,
+    kernels,
+    ranges,
+    calls,
+    report,
+  });
+  // What ran after a gap is in sight in a small window, too.
+  const narrow = window.innerWidth < 560;
+  const columns = gapColumns({
+    narrow,
+    toTimeline,
+    report,
+    names,
+    means,
+    host,
+    said,
+    what,
+    list,
+    untold,
+    launcher,
+    thread,
+  });
   const lines: Line<GapRow>[] = list.map((g, i) => ({
     key: String(i),
     row: g,

@@ -3,7 +3,7 @@
 // says; what each rank needs by itself, and a map of rank by step.
 
 import type { VNode } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { StateUpdater, Dispatch, useMemo, useState } from 'preact/hooks';
 import { median, RankMap } from '../charts/rank_map';
 import {
   Unfiltered,
@@ -34,7 +34,7 @@ import {
 import { useReport } from '../ctx';
 import { deviceNumber } from '../data/hardware';
 import { loadLaunches } from '../data/launches';
-import type { Report } from '../data/report';
+import type { JobStep, Finding, Report } from '../data/report';
 import { rowsOf } from '../data/table';
 import { setTerm } from '../filter';
 import {
@@ -49,7 +49,7 @@ import {
   thousands,
 } from '../format';
 import { CLASS_WORDS } from '../phases';
-import { navigate } from '../state';
+import { navigate, State } from '../state';
 import { JobCollectives } from './job_collectives';
 import { JobHosts } from './job_hosts';
 import { slowestOps } from './ranks';
@@ -197,47 +197,216 @@ async function cellsOf(report: Report, ranks: JobRank[]) {
   return { names: ranks.map((r) => r.name), steps, of, start, steady };
 }
 
-export function JobRanks(): VNode {
-  const { report, state } = useReport();
-  const ranks = useMemo(() => ranksOf(report), [report]);
-  const { value: cells, error } = useLoad(() => cellsOf(report, ranks), [report, ranks]);
-  // By what each costs; where that is not known, by what it computes.
-  const cost = (r: JobRank): number => (isNaN(r.excess) ? r.gemm + r.other : r.excess);
-  const order = useMemo(
-    () => ranks.map((_, i) => i).sort((a, b) => cost(ranks[b]!) - cost(ranks[a]!)),
-    [ranks],
+interface JobHeadProps {
+  job:
+    | {
+        sentence: string;
+        heading: string;
+        cause: string;
+        path?: string;
+        ranks?: string;
+        kept?: string;
+        all_kept?: boolean;
+        step?: JobStep;
+      }
+    | undefined;
+  ranks: JobRank[];
+  table: TableProps<JobRank>;
+  finding: Finding | undefined;
+  apart: boolean;
+}
+function JobHead({ job, ranks, table, finding, apart }: JobHeadProps): VNode {
+  return (
+    <>
+      <HeadingBar>
+        <h2 data-testid="rank-sentence">
+          {job?.heading ? <LinkedText text={job.heading} /> : plural(ranks.length, 'rank')}
+        </h2>
+        <HeadingEnd>
+          <Unfiltered />
+          {plural(ranks.length, 'rank')}, mean per step · <CopyMenu table={table} />
+        </HeadingEnd>
+      </HeadingBar>
+      {job?.path && (
+        <p class="dim" data-testid="rank-path">
+          {job.path}.
+        </p>
+      )}
+      {finding && (
+        <p class="lede" data-testid="rank-cost">
+          {finding.evidence
+            .map((e) => sentenceOf(e.text))
+            .filter(Boolean)
+            .join(' ')}{' '}
+          {finding.action && (
+            <>
+              <b>Try:</b> <LinkedText text={finding.action} />.{' '}
+            </>
+          )}
+          <Link to={{ page: 'verdict', sel: finding.handle }} class="h">
+            {finding.handle}
+          </Link>
+        </p>
+      )}
+      {apart && (
+        <p class="note warn" data-testid="clocks">
+          Clocks of {plural(ranks.filter((r) => r.clockSet > 0).length, 'rank')} have no collective
+          in common with the first rank’s: steps are put side by side by their number.
+        </p>
+      )}
+    </>
   );
-  const { job, findings } = report.meta;
-  const finding = findings.find((f) => f.id.startsWith('job_'));
-  const most = Math.max(1, ...ranks.map((r) => r.excess || 0));
-  const hosts = new Set(ranks.map((r) => r.host)).size > 1,
-    programs = [...new Set(ranks.map((r) => r.program))];
-  const late = useMemo(() => latenessOf(report), [report]);
-  const lateNs = (r: JobRank): number => late.get(r.row)?.skew ?? NaN;
-  // Of the ranks whose launches are here; the file holds those of the slowest, the median and the
-  // fastest.
-  const { value: slow } = useLoad(async () => {
-    const devices = ranks.filter((r) => r.device >= 0).map((r) => r.device);
-    if (
-      devices.length < 2 ||
-      report.tables.rows('launches') === 0 ||
-      report.meta.launches.how !== 'all'
-    )
-      return null;
-    const steps = new Set(
-      report.steps
-        .filter((s) => devices.includes(s.device) && (s.steady || !report.meta.basis.steady))
-        .map((s) => s.step),
-    ).size;
-    return slowestOps(report, await loadLaunches(report), devices, steps);
-  }, [report, ranks]);
-  const slowText = (r: JobRank): string => {
-    const s = slow?.get(r.device);
-    return s && s.ns >= 1e3
-      ? `${report.ops.handle[s.op]} ${report.ops.name[s.op]} ${signed(s.ns / 1e6)} ms`
-      : '';
-  };
-  const apart = new Set(ranks.map((r) => r.clockSet)).size > 1;
+}
+
+interface OpenRankInput {
+  r: JobRank | undefined;
+  setSaid: Dispatch<StateUpdater<[place: 'map' | 'table', text: string] | null>>;
+  place: 'map' | 'table';
+  step: number | undefined;
+  cells:
+    | {
+        names: string[];
+        steps: number[];
+        of: Record<string, Float64Array<ArrayBufferLike>>;
+        start: Float64Array<ArrayBuffer>;
+        steady: Uint8Array<ArrayBuffer>;
+      }
+    | undefined;
+  report: Report;
+  state: State;
+}
+function openRank({ r, setSaid, place, step, cells, report, state }: OpenRankInput): void {
+  if (!r) return;
+  if (r.device < 0)
+    return setSaid([
+      place,
+      `Launches of ${r.name} are not in this file: they are in ${baseName(r.source)}.`,
+    ]);
+  // Where the launches have no steps of their own, the job knows when its step was.
+  const i = step === undefined ? -1 : r.row * cells!.steps.length + cells!.steps.indexOf(step),
+    from = cells?.start[i] ?? NaN;
+  const own = report.steps.some((s) => s.device === r.device && s.step === step);
+  navigate({
+    page: 'timeline',
+    f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))),
+    args: own
+      ? { step: String(step) }
+      : isNaN(from)
+        ? {}
+        : { t: `${from},${from + cells!.of['step']![i]!}` },
+  });
+}
+
+function slowestOpColumn(
+  ranks: JobRank[],
+  slowText: (r: JobRank) => string,
+  slow: Map<number, { op: number; ns: number }>,
+  report: Report,
+): {
+  id: string;
+  label: string;
+  title: string;
+  cls: string;
+  width: number;
+  from: number;
+  raw: (r: JobRank) => string;
+  sort: (r: JobRank) => number;
+  cell: (r: JobRank) => VNode;
+}[] {
+  return [
+    {
+      id: 'op',
+      label: 'slowest op',
+      title: 'against the median of those here',
+      cls: 'name',
+      width: ranks.some((r) => !isNaN(r.excess)) ? 190 : 260,
+      from: 1100,
+      raw: slowText,
+      sort: (r: JobRank) => slow.get(r.device)?.ns ?? 0,
+      cell: (r: JobRank) => {
+        const s = slow.get(r.device);
+        return s && s.ns >= 1e3 ? (
+          <NameRow>
+            <Handle op={s.op} />
+            &nbsp;
+            <MonoText>
+              <MiddleCut text={report.ops.name[s.op]!} />
+            </MonoText>
+            &nbsp;<span class="dim nb">{signed(s.ns / 1e6)} ms</span>
+          </NameRow>
+        ) : (
+          <DimText>{r.device < 0 ? 'launches elsewhere' : '·'}</DimText>
+        );
+      },
+    },
+  ];
+}
+
+function latenessColumn(
+  lateNs: (r: JobRank) => number,
+  late: Map<number, { times: number; of: number; skew: number }>,
+): {
+  id: string;
+  label: string;
+  num: boolean;
+  width: number;
+  from: number;
+  title: string;
+  sort: (r: JobRank) => number;
+  raw: (r: JobRank) => number | null;
+  show: (value: number) => string;
+  cell: (r: JobRank) => VNode;
+}[] {
+  return [
+    {
+      id: 'late',
+      label: 'comes last by ms',
+      num: true,
+      width: 124,
+      from: 1000,
+      title:
+        'median arrival skew of collectives in which nobody comes last more ' + 'often; executions',
+      sort: lateNs,
+      raw: (r: JobRank) => (isNaN(lateNs(r)) ? null : lateNs(r) / 1e6),
+      show: significant,
+      cell: (r: JobRank) => {
+        const l = late.get(r.row);
+        return l ? (
+          <span title={`last in ${thousands(l.times)} of ${thousands(l.of)} executions`}>
+            <DimText>{percent(l.times, l.of)}% of them</DimText> {formatMs(l.skew)}
+          </span>
+        ) : (
+          <DimText>·</DimText>
+        );
+      },
+    },
+  ];
+}
+
+interface JobRankColumnsInput {
+  ranks: JobRank[];
+  hosts: boolean;
+  most: number;
+  late: Map<number, { times: number; of: number; skew: number }>;
+  lateNs: (r: JobRank) => number;
+  slow: Map<number, { op: number; ns: number }> | null | undefined;
+  slowText: (r: JobRank) => string;
+  report: Report;
+  programs: string[];
+  state: State;
+}
+function jobRankColumns({
+  ranks,
+  hosts,
+  most,
+  late,
+  lateNs,
+  slow,
+  slowText,
+  report,
+  programs,
+  state,
+}: JobRankColumnsInput): Column<JobRank>[] {
   const time = (
     id: keyof JobRank,
     label: string,
@@ -291,62 +460,8 @@ export function JobRanks(): VNode {
     time('other', 'other kernels', 'all other computation and copies', { from: 1150 }),
     time('idle', 'idle', 'nothing runs'),
     time('step', 'step', 'mean step'),
-    ...(late.size > 0
-      ? [
-          {
-            id: 'late',
-            label: 'comes last by ms',
-            num: true,
-            width: 124,
-            from: 1000,
-            title:
-              'median arrival skew of collectives in which nobody comes last more ' +
-              'often; executions',
-            sort: lateNs,
-            raw: (r: JobRank) => (isNaN(lateNs(r)) ? null : lateNs(r) / 1e6),
-            show: significant,
-            cell: (r: JobRank) => {
-              const l = late.get(r.row);
-              return l ? (
-                <span title={`last in ${thousands(l.times)} of ${thousands(l.of)} executions`}>
-                  <DimText>{percent(l.times, l.of)}% of them</DimText> {formatMs(l.skew)}
-                </span>
-              ) : (
-                <DimText>·</DimText>
-              );
-            },
-          },
-        ]
-      : []),
-    ...(slow && slow.size > 0
-      ? [
-          {
-            id: 'op',
-            label: 'slowest op',
-            title: 'against the median of those here',
-            cls: 'name',
-            width: ranks.some((r) => !isNaN(r.excess)) ? 190 : 260,
-            from: 1100,
-            raw: slowText,
-            sort: (r: JobRank) => slow.get(r.device)?.ns ?? 0,
-            cell: (r: JobRank) => {
-              const s = slow.get(r.device);
-              return s && s.ns >= 1e3 ? (
-                <NameRow>
-                  <Handle op={s.op} />
-                  &nbsp;
-                  <MonoText>
-                    <MiddleCut text={report.ops.name[s.op]!} />
-                  </MonoText>
-                  &nbsp;<span class="dim nb">{signed(s.ns / 1e6)} ms</span>
-                </NameRow>
-              ) : (
-                <DimText>{r.device < 0 ? 'launches elsewhere' : '·'}</DimText>
-              );
-            },
-          },
-        ]
-      : []),
+    ...(late.size > 0 ? latenessColumn(lateNs, late) : []),
+    ...(slow && slow.size > 0 ? slowestOpColumn(ranks, slowText, slow, report) : []),
     words('cause', 'so it', (r) => r.cause, {
       width: 200,
       from: 920,
@@ -403,6 +518,62 @@ export function JobRanks(): VNode {
         ),
     },
   ];
+  return columns;
+}
+
+export function JobRanks(): VNode {
+  const { report, state } = useReport();
+  const ranks = useMemo(() => ranksOf(report), [report]);
+  const { value: cells, error } = useLoad(() => cellsOf(report, ranks), [report, ranks]);
+  // By what each costs; where that is not known, by what it computes.
+  const cost = (r: JobRank): number => (isNaN(r.excess) ? r.gemm + r.other : r.excess);
+  const order = useMemo(
+    () => ranks.map((_, i) => i).sort((a, b) => cost(ranks[b]!) - cost(ranks[a]!)),
+    [ranks],
+  );
+  const { job, findings } = report.meta;
+  const finding = findings.find((f) => f.id.startsWith('job_'));
+  const most = Math.max(1, ...ranks.map((r) => r.excess || 0));
+  const hosts = new Set(ranks.map((r) => r.host)).size > 1,
+    programs = [...new Set(ranks.map((r) => r.program))];
+  const late = useMemo(() => latenessOf(report), [report]);
+  const lateNs = (r: JobRank): number => late.get(r.row)?.skew ?? NaN;
+  // Of the ranks whose launches are here; the file holds those of the slowest, the median and the
+  // fastest.
+  const { value: slow } = useLoad(async () => {
+    const devices = ranks.filter((r) => r.device >= 0).map((r) => r.device);
+    if (
+      devices.length < 2 ||
+      report.tables.rows('launches') === 0 ||
+      report.meta.launches.how !== 'all'
+    )
+      return null;
+    const steps = new Set(
+      report.steps
+        .filter((s) => devices.includes(s.device) && (s.steady || !report.meta.basis.steady))
+        .map((s) => s.step),
+    ).size;
+    return slowestOps(report, await loadLaunches(report), devices, steps);
+  }, [report, ranks]);
+  const slowText = (r: JobRank): string => {
+    const s = slow?.get(r.device);
+    return s && s.ns >= 1e3
+      ? `${report.ops.handle[s.op]} ${report.ops.name[s.op]} ${signed(s.ns / 1e6)} ms`
+      : '';
+  };
+  const apart = new Set(ranks.map((r) => r.clockSet)).size > 1;
+  const columns = jobRankColumns({
+    ranks,
+    hosts,
+    most,
+    late,
+    lateNs,
+    slow,
+    slowText,
+    report,
+    programs,
+    state,
+  });
   const lines: Line<JobRank>[] = order.map((i) => ({
     key: String(i),
     row: ranks[i]!,
@@ -413,27 +584,8 @@ export function JobRanks(): VNode {
     }),
   }));
   const [said, setSaid] = useState<[place: 'map' | 'table', text: string] | null>(null);
-  const open = (place: 'map' | 'table', r: JobRank | undefined, step?: number): void => {
-    if (!r) return;
-    if (r.device < 0)
-      return setSaid([
-        place,
-        `Launches of ${r.name} are not in this file: they are in ${baseName(r.source)}.`,
-      ]);
-    // Where the launches have no steps of their own, the job knows when its step was.
-    const i = step === undefined ? -1 : r.row * cells!.steps.length + cells!.steps.indexOf(step),
-      from = cells?.start[i] ?? NaN;
-    const own = report.steps.some((s) => s.device === r.device && s.step === step);
-    navigate({
-      page: 'timeline',
-      f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))),
-      args: own
-        ? { step: String(step) }
-        : isNaN(from)
-          ? {}
-          : { t: `${from},${from + cells!.of['step']![i]!}` },
-    });
-  };
+  const open = (place: 'map' | 'table', r: JobRank | undefined, step?: number): void =>
+    openRank({ r, setSaid, place, step, cells, report, state });
   const notice = (place: 'map' | 'table'): VNode | false =>
     said?.[0] === place && (
       <p class="note" role="status" data-testid="rank-elsewhere">
@@ -454,42 +606,7 @@ export function JobRanks(): VNode {
   const here = ranks.filter((r) => r.device >= 0).length;
   return (
     <>
-      <HeadingBar>
-        <h2 data-testid="rank-sentence">
-          {job?.heading ? <LinkedText text={job.heading} /> : plural(ranks.length, 'rank')}
-        </h2>
-        <HeadingEnd>
-          <Unfiltered />
-          {plural(ranks.length, 'rank')}, mean per step · <CopyMenu table={table} />
-        </HeadingEnd>
-      </HeadingBar>
-      {job?.path && (
-        <p class="dim" data-testid="rank-path">
-          {job.path}.
-        </p>
-      )}
-      {finding && (
-        <p class="lede" data-testid="rank-cost">
-          {finding.evidence
-            .map((e) => sentenceOf(e.text))
-            .filter(Boolean)
-            .join(' ')}{' '}
-          {finding.action && (
-            <>
-              <b>Try:</b> <LinkedText text={finding.action} />.{' '}
-            </>
-          )}
-          <Link to={{ page: 'verdict', sel: finding.handle }} class="h">
-            {finding.handle}
-          </Link>
-        </p>
-      )}
-      {apart && (
-        <p class="note warn" data-testid="clocks">
-          Clocks of {plural(ranks.filter((r) => r.clockSet > 0).length, 'rank')} have no collective
-          in common with the first rank’s: steps are put side by side by their number.
-        </p>
-      )}
+      <JobHead job={job} ranks={ranks} table={table} finding={finding} apart={apart} />
       {error !== undefined && <Problem text={error} />}
       {cells ? (
         <RankMap

@@ -326,7 +326,7 @@ function WhatFrees({ report, live, at }: { report: Report; live: Live; at: numbe
   );
 }
 
-interface NameRow {
+interface BufferRow {
   key: string;
   v?: LiveValue;
   size: number;
@@ -334,16 +334,146 @@ interface NameRow {
   name: string;
 }
 
-function Buffers({ report, live, at }: { report: Report; live: Live; at: number }): VNode {
-  const { state } = useReport();
-  const hlo = hloOf(report);
-  const common = useMemo(() => commonPath(report), [report]);
-  const by = GROUPINGS.find(([b]) => b === state.args['by'])?.[0] ?? 'value';
-  const here = live.values
-    .filter((v) => v.first <= at && v.last >= at)
-    .sort((a, b) => b.size - a.size);
-  const whole = live.alive[at]!;
-  const w = writerOf;
+interface GroupColumnsInput {
+  by: 'owner' | 'layer' | 'op' | 'source';
+  size: Column<BufferRow>;
+  share: Column<BufferRow>;
+  hlo: Hlo;
+  w: (v: LiveValue) => number;
+  inst: (i: number) => VNode;
+}
+function groupColumns({ by, size, share, hlo, w, inst }: GroupColumnsInput): Column<BufferRow>[] {
+  return [
+    {
+      id: 'name',
+      label: by,
+      cls: 'name',
+      raw: (r) => r.name,
+      cell: (r) => <MiddleCut text={r.name} tail={24} />,
+    },
+    size,
+    share,
+    figures('n', 'values', 80, (r) => r.n, { show: thousands }),
+    {
+      id: 'largest',
+      label: 'largest of them',
+      from: 640,
+      cls: 'name',
+      raw: (r) => hlo.name[w(r.v!)]!,
+      cell: (r) => <>{inst(w(r.v!))}</>,
+    },
+  ];
+}
+
+interface ValueColumnsInput {
+  inst: (i: number) => VNode;
+  w: (v: LiveValue) => number;
+  size: Column<BufferRow>;
+  share: Column<BufferRow>;
+  hlo: Hlo;
+  report: Report;
+  common: string;
+  life: (v: LiveValue) => string;
+}
+function valueColumns({
+  inst,
+  w,
+  size,
+  share,
+  hlo,
+  report,
+  common,
+  life,
+}: ValueColumnsInput): Column<BufferRow>[] {
+  return [
+    {
+      id: 'name',
+      label: 'value',
+      cls: 'name',
+      raw: (r) => r.name,
+      cell: (r) => inst(w(r.v!)),
+    },
+    size,
+    share,
+    {
+      id: 'kind',
+      label: 'what',
+      width: 148,
+      from: 700,
+      cls: 'name',
+      raw: (r) => ownerOf(r.v!),
+      cell: (r) => (
+        <>
+          {r.v!.owner || LIVE_WORDS[r.v!.kind]}
+          {r.v!.donated && <Tag>donated</Tag>}
+          {r.v!.donatable && <Tag>could be</Tag>}
+        </>
+      ),
+    },
+    {
+      id: 'shape',
+      label: 'shape',
+      width: 210,
+      from: 1000,
+      cls: 'name mono',
+      raw: (r) => hlo.shape[w(r.v!)]!,
+      cell: (r) => (
+        <span title={hlo.shape[w(r.v!)]}>{hlo.shape[w(r.v!)]!.replace(/\{[^}]*\}/g, '')}</span>
+      ),
+    },
+    {
+      id: 'layer',
+      label: 'layer and op',
+      from: 640,
+      cls: 'name',
+      raw: (r) => `${groupOf(report, hlo, w(r.v!))} ${opKind(hlo.opName[w(r.v!)]!)}`.trim(),
+      cell: (r, px) => (
+        <Scope
+          group={groupOf(report, hlo, w(r.v!))}
+          opName={hlo.opName[w(r.v!)]!}
+          common={common}
+          px={px}
+        />
+      ),
+    },
+    {
+      id: 'source',
+      label: 'source',
+      width: 130,
+      from: 820,
+      cls: 'name',
+      raw: (r) => sourceLine(hlo.file[w(r.v!)]!, hlo.line[w(r.v!)]!),
+      cell: (r) => <SourceChip file={hlo.file[w(r.v!)]!} line={hlo.line[w(r.v!)]!} />,
+    },
+    {
+      ...words<BufferRow>('life', 'alive', (r) => life(r.v!), {
+        title: 'share of the program, in instructions',
+        width: 64,
+        from: 760,
+      }),
+      num: true,
+    },
+    {
+      id: 'reader',
+      label: 'read last by',
+      width: 190,
+      from: 1180,
+      cls: 'name',
+      raw: (r) => (r.v!.reader >= 0 ? hlo.name[r.v!.reader]! : ''),
+      cell: (r) => (fixed(r.v!) ? <DimText>·</DimText> : inst(r.v!.reader)),
+    },
+  ];
+}
+
+interface BufferRowsInput {
+  by: 'value' | 'owner' | 'layer' | 'op' | 'source';
+  report: Report;
+  hlo: Hlo;
+  w: (v: LiveValue) => number;
+  here: LiveValue[];
+}
+/** Values that are alive, or their sums by the grouping. */
+function bufferRows({ by, report, hlo, w, here }: BufferRowsInput) {
   const keyOf = (v: LiveValue): string =>
     by === 'owner'
       ? ownerOf(v)
@@ -357,11 +487,11 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
             : opKind(hlo.opName[w(v)]!) || hlo.opcode[w(v)]!
           : sourceLine(hlo.file[w(v)]!, hlo.line[w(v)]!) ||
             (fixed(v) ? `${LIVE_WORDS[v.kind]}s` : 'no source line');
-  let rows: NameRow[];
+  let rows: BufferRow[];
   if (by === 'value')
     rows = here.map((v, i) => ({ key: String(i), v, size: v.size, n: 1, name: hlo.name[w(v)]! }));
   else {
-    const map = new Map<string, NameRow>();
+    const map = new Map<string, BufferRow>();
     for (const v of here) {
       const key = keyOf(v);
       const to = map.get(key) ?? { key, v, size: 0, n: 0, name: key };
@@ -373,6 +503,20 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
   }
   const rest = rows.slice(MAX_ROWS);
   rows = rows.slice(0, MAX_ROWS);
+  return { rows, rest };
+}
+
+function Buffers({ report, live, at }: { report: Report; live: Live; at: number }): VNode {
+  const { state } = useReport();
+  const hlo = hloOf(report);
+  const common = useMemo(() => commonPath(report), [report]);
+  const by = GROUPINGS.find(([b]) => b === state.args['by'])?.[0] ?? 'value';
+  const here = live.values
+    .filter((v) => v.first <= at && v.last >= at)
+    .sort((a, b) => b.size - a.size);
+  const whole = live.alive[at]!;
+  const w = writerOf;
+  const { rows, rest } = bufferRows({ by, report, hlo, w, here });
   const most = rows[0]?.size ?? 1;
   const inst = (i: number): VNode =>
     i < 0 ? (
@@ -391,7 +535,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
     );
   const life = (v: LiveValue): string =>
     fixed(v) ? 'always' : `${significant((100 * (v.last - v.first + 1)) / live.order.length)}%`;
-  const size = times<NameRow>('size', 'MB', 104, (r) => r.size, {
+  const size = times<BufferRow>('size', 'MB', 104, (r) => r.size, {
     title: 'bytes / 1,000,000',
     cls: 'bar',
     exact: ['bytes', (r) => r.size],
@@ -404,114 +548,16 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
       />
     ),
   });
-  const share = shares<NameRow>('pct', '%', 56, (r) => r.size, whole, {
+  const share = shares<BufferRow>('pct', '%', 56, (r) => r.size, whole, {
     title: 'of what is alive then',
   });
-  const columns: Column<NameRow>[] =
+  const columns: Column<BufferRow>[] =
     by === 'value'
-      ? [
-          {
-            id: 'name',
-            label: 'value',
-            cls: 'name',
-            raw: (r) => r.name,
-            cell: (r) => inst(w(r.v!)),
-          },
-          size,
-          share,
-          {
-            id: 'kind',
-            label: 'what',
-            width: 148,
-            from: 700,
-            cls: 'name',
-            raw: (r) => ownerOf(r.v!),
-            cell: (r) => (
-              <>
-                {r.v!.owner || LIVE_WORDS[r.v!.kind]}
-                {r.v!.donated && <Tag>donated</Tag>}
-                {r.v!.donatable && <Tag>could be</Tag>}
-              </>
-            ),
-          },
-          {
-            id: 'shape',
-            label: 'shape',
-            width: 210,
-            from: 1000,
-            cls: 'name mono',
-            raw: (r) => hlo.shape[w(r.v!)]!,
-            cell: (r) => (
-              <span title={hlo.shape[w(r.v!)]}>
-                {hlo.shape[w(r.v!)]!.replace(/\{[^}]*\}/g, '')}
-              </span>
-            ),
-          },
-          {
-            id: 'layer',
-            label: 'layer and op',
-            from: 640,
-            cls: 'name',
-            raw: (r) => `${groupOf(report, hlo, w(r.v!))} ${opKind(hlo.opName[w(r.v!)]!)}`.trim(),
-            cell: (r, px) => (
-              <Scope
-                group={groupOf(report, hlo, w(r.v!))}
-                opName={hlo.opName[w(r.v!)]!}
-                common={common}
-                px={px}
-              />
-            ),
-          },
-          {
-            id: 'source',
-            label: 'source',
-            width: 130,
-            from: 820,
-            cls: 'name',
-            raw: (r) => sourceLine(hlo.file[w(r.v!)]!, hlo.line[w(r.v!)]!),
-            cell: (r) => <SourceChip file={hlo.file[w(r.v!)]!} line={hlo.line[w(r.v!)]!} />,
-          },
-          {
-            ...words<NameRow>('life', 'alive', (r) => life(r.v!), {
-              title: 'share of the program, in instructions',
-              width: 64,
-              from: 760,
-            }),
-            num: true,
-          },
-          {
-            id: 'reader',
-            label: 'read last by',
-            width: 190,
-            from: 1180,
-            cls: 'name',
-            raw: (r) => (r.v!.reader >= 0 ? hlo.name[r.v!.reader]! : ''),
-            cell: (r) => (fixed(r.v!) ? <DimText>·</DimText> : inst(r.v!.reader)),
-          },
-        ]
-      : [
-          {
-            id: 'name',
-            label: by,
-            cls: 'name',
-            raw: (r) => r.name,
-            cell: (r) => <MiddleCut text={r.name} tail={24} />,
-          },
-          size,
-          share,
-          figures('n', 'values', 80, (r) => r.n, { show: thousands }),
-          {
-            id: 'largest',
-            label: 'largest of them',
-            from: 640,
-            cls: 'name',
-            raw: (r) => hlo.name[w(r.v!)]!,
-            cell: (r) => <>{inst(w(r.v!))}</>,
-          },
-        ];
+      ? valueColumns({ inst, w, size, share, hlo, report, common, life })
+      : groupColumns({ by, size, share, hlo, w, inst });
   const entityOf = (i: number): Entity =>
     hlo.op[i]! >= 0 ? { type: 'op', row: hlo.op[i]! } : { type: 'instruction', row: i };
-  const lines: Line<NameRow>[] = rows.map((r) => ({
+  const lines: Line<BufferRow>[] = rows.map((r) => ({
     key: r.key,
     row: r,
     ns: r.size,
@@ -540,7 +586,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
     ns: whole,
     cells: { size: significant(whole / 1e6), pct: '100' },
   });
-  const table: TableProps<NameRow> = {
+  const table: TableProps<BufferRow> = {
     columns,
     lines,
     label: 'Values alive',
@@ -566,6 +612,58 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
       </HeadingBar>
       <DataTable {...table} />
     </section>
+  );
+}
+
+interface MemoryHowProps {
+  at: number;
+  live: Live;
+  hlo: Hlo;
+  i: number;
+  phase: string;
+  parts: Map<string, number>;
+}
+function MemoryHow({ at, live, hlo, i, phase, parts }: MemoryHowProps): VNode {
+  const { report } = useReport();
+  return (
+    <SecondaryText data-testid="memory-how">
+      {at === live.peakAt ? 'Most is in use, ' : ''}
+      {bytes(live.alive[at]!)}
+      {at === live.peakAt ? ',' : ' are in use'} while{' '}
+      {hlo.op[i]! >= 0 ? <Handle op={hlo.op[i]} /> : null}{' '}
+      <Link
+        class="mono"
+        to={{
+          sel:
+            hlo.op[i]! >= 0
+              ? report.selOf({ type: 'op', row: hlo.op[i]! })
+              : report.selOf({ type: 'instruction', row: i }),
+        }}
+      >
+        {hlo.name[i]}
+      </Link>{' '}
+      runs{groupOf(report, hlo, i) ? `, of ${groupOf(report, hlo, i)}` : ''}
+      {phase}
+      {hlo.file[i] ? (
+        <>
+          , <SourceChip file={hlo.file[i]} line={hlo.line[i]!} />
+        </>
+      ) : (
+        ''
+      )}
+      :{' '}
+      {[...parts]
+        .filter(([, size]) => size > 0.0005 * live.peak)
+        .sort((a, b) => b[1] - a[1])
+        .map(([owner, size]) => `${bytes(size)} ${owner}`)
+        .join(', ')}
+      .{' '}
+      {at !== live.peakAt && (
+        <TextButton onClick={() => navigate({ args: { at: undefined } })}>
+          back to the peak
+        </TextButton>
+      )}
+    </SecondaryText>
   );
 }
 
@@ -640,44 +738,7 @@ export function MemoryPage(): VNode {
             {plural(live.values.length, 'value')}
           </HeadingEnd>
         </HeadingBar>
-        <SecondaryText data-testid="memory-how">
-          {at === live.peakAt ? 'Most is in use, ' : ''}
-          {bytes(live.alive[at]!)}
-          {at === live.peakAt ? ',' : ' are in use'} while{' '}
-          {hlo.op[i]! >= 0 ? <Handle op={hlo.op[i]} /> : null}{' '}
-          <Link
-            class="mono"
-            to={{
-              sel:
-                hlo.op[i]! >= 0
-                  ? report.selOf({ type: 'op', row: hlo.op[i]! })
-                  : report.selOf({ type: 'instruction', row: i }),
-            }}
-          >
-            {hlo.name[i]}
-          </Link>{' '}
-          runs{groupOf(report, hlo, i) ? `, of ${groupOf(report, hlo, i)}` : ''}
-          {phase}
-          {hlo.file[i] ? (
-            <>
-              , <SourceChip file={hlo.file[i]} line={hlo.line[i]!} />
-            </>
-          ) : (
-            ''
-          )}
-          :{' '}
-          {[...parts]
-            .filter(([, size]) => size > 0.0005 * live.peak)
-            .sort((a, b) => b[1] - a[1])
-            .map(([owner, size]) => `${bytes(size)} ${owner}`)
-            .join(', ')}
-          .{' '}
-          {at !== live.peakAt && (
-            <TextButton onClick={() => navigate({ args: { at: undefined } })}>
-              back to the peak
-            </TextButton>
-          )}
-        </SecondaryText>
+        <MemoryHow at={at} live={live} hlo={hlo} i={i} phase={phase} parts={parts} />
         <p class="note" data-testid="memory-basis">
           {xla > 0
             ? `XLA’s buffer assignment reserves ${bytes(xla)} for the whole ` +

@@ -38,8 +38,8 @@ import {
 } from '../components/table';
 import { useReport } from '../ctx';
 import { gpuOf } from '../data/hardware';
-import type { Device, Report } from '../data/report';
-import { wholeOf } from '../data/view';
+import type { Device, Ops, Kernels, Report, Sites } from '../data/report';
+import { View, wholeOf } from '../data/view';
 import {
   formatMs,
   peakPercent,
@@ -62,7 +62,7 @@ import { type Hue, limiterWords } from '../phases';
 import { navigate } from '../state';
 import { GpuPicker } from './roofline';
 
-interface NameRow {
+interface LaunchShape {
   key: string;
   kernel: number;
   site: number;
@@ -121,7 +121,11 @@ function baseOf(
 }
 
 /** Is occupancy what to change? Only after the roofline has been asked. */
-function lever(r: Omit<NameRow, 'lever' | 'yes'>, kind: string, device: Device): [string, boolean] {
+function lever(
+  r: Omit<LaunchShape, 'lever' | 'yes'>,
+  kind: string,
+  device: Device,
+): [string, boolean] {
   if (kind === 'collective') return ['no: it waits for links and other GPUs', false];
   if (r.reached >= 60) return [`no: at ${peakPercent(r.reached)}% of its ${r.bound} bound`, false];
   if (r.waves < 1)
@@ -150,7 +154,7 @@ function lever(r: Omit<NameRow, 'lever' | 'yes'>, kind: string, device: Device):
   ];
 }
 
-function Limits({ row }: { row: NameRow }): VNode | null {
+function Limits({ row }: { row: LaunchShape }): VNode | null {
   const o = row.occ;
   if (!o) return null;
   const entries = (['registers', 'warps', 'shared_memory', 'blocks'] as const).map(
@@ -184,7 +188,7 @@ function Limits({ row }: { row: NameRow }): VNode | null {
   );
 }
 
-function Steps({ row, device }: { row: NameRow; device: Device }): VNode | null {
+function Steps({ row, device }: { row: LaunchShape; device: Device }): VNode | null {
   const [ref, width] = useWidth<HTMLDivElement>(420);
   if (!row.occ) return null;
   const h = 190,
@@ -277,7 +281,7 @@ function Steps({ row, device }: { row: NameRow; device: Device }): VNode | null 
 }
 
 /** The calculator: any of the four numbers may be changed. */
-function WhatIf({ row, device }: { row: NameRow; device: Device }): VNode {
+function WhatIf({ row, device }: { row: LaunchShape; device: Device }): VNode {
   const [change, setChange] = useState<Partial<Shape>>({});
   const shape: Shape = { ...row.shape, ...change };
   const o = occupancyOf(shape, device);
@@ -330,100 +334,148 @@ function WhatIf({ row, device }: { row: NameRow; device: Device }): VNode {
   );
 }
 
-export function OccupancyPage(): VNode {
-  const { report, view, state } = useReport();
-  const { sites, ops, kernels } = report;
-  const gpu = state.args['gpu'] ?? '';
-  const device = gpuOf(report, gpu);
-  const sort = state.args['s'] ?? '-ms';
-  const d = view.divisor;
-  const rows = useMemo(() => {
-    const map = new Map<
-      string,
-      Omit<NameRow, 'occ' | 'pct' | 'limiter' | 'waves' | 'reached' | 'bound' | 'lever' | 'yes'> & {
-        wasteNs: number;
-        knownNs: number;
-      }
-    >();
-    for (let s = 0; s < sites.n; ++s) {
-      const ns = view.siteNs[s]!;
-      if (!(ns > 0) || !(sites.block[0][s]! > 0)) continue;
-      const shape = shapeOf(report, s);
-      const key = `${sites.kernel[s]}/${shape.blocks}/${shape.threads}/${shape.registers}/${shape.smem}`;
-      const op = sites.op[s]!;
-      let r = map.get(key);
-      if (!r)
-        map.set(
-          key,
-          (r = {
-            key,
-            kernel: sites.kernel[s]!,
-            site: s,
-            ns: 0,
-            hue: op >= 0 ? ops.hue[op]! : 'unknown',
-            ops: [],
-            nsOf: new Map(),
-            shape,
-            wasteNs: 0,
-            knownNs: 0,
-          }),
-        );
-      r.ns += ns;
-      if (op >= 0) {
-        if (!r.nsOf.has(op)) r.ops.push(op);
-        r.nsOf.set(op, (r.nsOf.get(op) ?? 0) + ns);
-        if (ops.peak[op]! >= 0) {
-          r.wasteNs += ns * (1 - ops.peak[op]! / 100);
-          r.knownNs += ns;
-        }
-      }
-    }
-    const out: NameRow[] = [];
-    for (const r of map.values()) {
-      const occ = device && r.shape.registers > 0 ? occupancyOf(r.shape, device) : undefined;
-      const own = gpu === '';
-      r.ops.sort((a, b) => ops.ns[b]! - ops.ns[a]!);
-      const base = {
-        ...r,
-        occ,
-        pct: own && sites.occupancy[r.site]! >= 0 ? sites.occupancy[r.site]! : (occ?.pct ?? NaN),
-        limiter: own && sites.limiter[r.site] ? sites.limiter[r.site]! : (occ?.limiter ?? ''),
-        waves:
-          own && sites.waves[r.site]! >= 0
-            ? sites.waves[r.site]!
-            : occ && device
-              ? wavesOf(r.shape, occ, device.sms)
-              : NaN,
-        reached: r.knownNs > 0 ? 100 * (1 - r.wasteNs / r.knownNs) : NaN,
-        bound: r.ops[0] !== undefined ? ops.bound[r.ops[0]]! : '',
-      };
-      const [text, yes] = device
-        ? lever(base, r.ops[0] !== undefined ? ops.kind[r.ops[0]]! : '', device)
-        : ['', false];
-      out.push({ ...base, lever: text, yes });
-    }
-    return out.sort((a, b) => b.ns - a.ns);
-  }, [report, view, device, gpu]);
-  if (rows.length === 0) {
-    const onGpu = report.devices.some((x) => x.kind === 'gpu');
-    return (
-      <Missing
-        title="No occupancy"
-        why={
-          onGpu
-            ? 'No launch in sight has a grid and block: they were not recorded, or ' +
-              'the filter leaves none.'
-            : 'This run is not of a GPU: its ops have no grid and no registers.'
-        }
-        command={onGpu ? 'LD_PRELOAD=$(xlatrace lib) python train.py' : undefined}
-      />
-    );
-  }
-  // Figures of the base stand beside those of the whole run only, and of this device.
-  const then =
-    matched(report) && !view.filtered ? new Map(rows.map((r) => [r.key, baseOf(report, r)])) : null;
-  const was = (r: NameRow): { ns: number; pct: number } => then!.get(r.key)!;
-  const columns: Column<NameRow>[] = [
+interface WaveTableProps {
+  device: Device;
+  tails: { r: LaunchShape; fill: number; lost: number }[];
+  named: (r: LaunchShape) => boolean;
+  kernels: Kernels;
+  d: number;
+}
+function WaveTable({ device, tails, named, kernels, d }: WaveTableProps): VNode {
+  const { report } = useReport();
+  const { ops } = report;
+  return (
+    <div>
+      <HeadingBar>
+        <h3>Waves and tail</h3>
+        <HeadingEnd>
+          <CopyMenu />
+        </HeadingEnd>
+      </HeadingBar>
+      <SecondaryText>
+        Blocks per wave = {device.sms > 0 ? device.sms : '?'} SMs × blocks per SM. Persistent
+        kernels loop over work: no tail.
+      </SecondaryText>
+      <table class="fix" aria-label="Waves">
+        <ColumnWidths of={[0, 56, 106, 66]} />
+        <thead>
+          <tr>
+            <th>op</th>
+            <NumberHead>waves</NumberHead>
+            <NumberHead>last wave</NumberHead>
+            <NumberHead>lost, ms</NumberHead>
+          </tr>
+        </thead>
+        <tbody>
+          {tails.map(({ r, fill, lost }) => (
+            <tr>
+              <td class="name">
+                <NameRow>
+                  {named(r) ? (
+                    <Handle op={r.ops[0]} />
+                  ) : (
+                    r.kernel >= 0 && <Handle kernel={r.kernel} />
+                  )}{' '}
+                  <MonoText>
+                    <MiddleCut
+                      text={named(r) ? ops.name[r.ops[0]!]! : (kernels.name[r.kernel] ?? '')}
+                      tail={14}
+                    />
+                  </MonoText>
+                </NameRow>
+              </td>
+              <NumberCell>{significant(r.waves)}</NumberCell>
+              <NumberCell>
+                <Meter pct={100 * fill} />
+                {percent(fill, 1)}%
+              </NumberCell>
+              <NumberCell>{formatMs(lost / d)}</NumberCell>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface OccupancyNoteProps {
+  known: boolean;
+  levers: LaunchShape[];
+  judged: number;
+  limits: boolean | undefined;
+  rows: LaunchShape[];
+  d: number;
+  total: number;
+  then: Map<string, { ns: number; pct: number }> | null;
+}
+function OccupancyNote({
+  known,
+  levers,
+  judged,
+  limits,
+  rows,
+  d,
+  total,
+  then,
+}: OccupancyNoteProps): VNode {
+  const { report } = useReport();
+  return (
+    <p class={`note ${!known ? 'warn' : levers.length === 0 && judged > 0 ? 'good' : ''}`}>
+      {!known ? (
+        limits &&
+        'Occupancy is not known: ' +
+          `${rows.some((r) => r.shape.registers > 0) ? 'its rules are known of NVIDIA GPUs only' : 'the recording does not hold the registers of its kernels'}.`
+      ) : levers.length === 0 ? (
+        judged > 0 ? (
+          'Occupancy does not hold this run back: no kernel below half of its ' +
+          'bound is limited by it.'
+        ) : (
+          'Whether occupancy holds this run back is not known: of no kernel is its bound known.'
+        )
+      ) : (
+        <>
+          {plural(levers.length, 'kernel')} {levers.length === 1 ? 'is' : 'are'} limited by
+          occupancy while below half of the bound:{' '}
+          {levers.slice(0, 4).map((r) => (
+            <>{r.ops[0] !== undefined && <Handle op={r.ops[0]} />} </>
+          ))}
+          {formatMs(sumNs(levers) / d)} {report.perStep} together.
+        </>
+      )}
+      {known &&
+        judged > 0 &&
+        judged < 0.9 * total &&
+        ` The bound is known of ${percent(judged, total)}% of this time.`}
+      {then &&
+        ' Δ is against the same ops of the base, whose launch configurations ' +
+          'this file does not hold.'}
+      {!limits &&
+        ` ${'The limits of this device are not known: choose another GPU to compute with.'}`}
+    </p>
+  );
+}
+
+interface OccupancyColumnsInput {
+  kernels: Kernels;
+  ops: Ops;
+  report: Report;
+  d: number;
+  then: Map<string, { ns: number; pct: number }> | null;
+  was: (r: LaunchShape) => { ns: number; pct: number };
+  sites: Sites;
+  gpu: string;
+}
+function occupancyColumns({
+  kernels,
+  ops,
+  report,
+  d,
+  then,
+  was,
+  sites,
+  gpu,
+}: OccupancyColumnsInput): Column<LaunchShape>[] {
+  const columns: Column<LaunchShape>[] = [
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
     words('kernel', 'kernel', (r) => kernels.name[r.kernel] ?? '', {
       cls: 'name mono',
@@ -452,7 +504,7 @@ export function OccupancyPage(): VNode {
     }),
     ...(then
       ? [
-          changes<NameRow>('delta', 'Δ ms', 72, (r) => r.ns / d - was(r).ns, {
+          changes<LaunchShape>('delta', 'Δ ms', 72, (r) => r.ns / d - was(r).ns, {
             cell: (r) => <Delta now={r.ns / d} then={was(r).ns} />,
             title: 'against the ops of the row in the base',
           }),
@@ -479,7 +531,7 @@ export function OccupancyPage(): VNode {
     }),
     ...(then && gpu === ''
       ? [
-          figures<NameRow>('deltaocc', 'Δ occ.', 56, (r) => r.pct - was(r).pct, {
+          figures<LaunchShape>('deltaocc', 'Δ occ.', 56, (r) => r.pct - was(r).pct, {
             cell: (r) =>
               r.pct - was(r).pct ? (
                 <span title={`base ${significant(was(r).pct)}%`}>{signed(r.pct - was(r).pct)}</span>
@@ -516,21 +568,96 @@ export function OccupancyPage(): VNode {
       ),
     }),
   ];
-  const ordered = sorted(rows, columns, sort);
-  const shown = ordered.slice(0, state.args['all'] ? ordered.length : 14);
-  const rest = ordered.slice(shown.length);
-  const entity = report.resolve(state.sel);
-  const selected =
-    rows.find((r) => r.key === state.args['k']) ??
-    rows.find(
-      (r) =>
-        (entity?.type === 'kernel' && r.kernel === entity.row) ||
-        (entity?.type === 'op' && r.ops.includes(entity.row)),
-    ) ??
-    rows.find((r) => r.yes) ??
-    rows.find((r) => r.occ);
-  const named = (r: NameRow): boolean => r.ops[0] !== undefined && ops.name[r.ops[0]] !== '';
-  const lines: Line<NameRow>[] = shown.map((r) => ({
+  return columns;
+}
+
+interface LaunchShapesInput {
+  sites: Sites;
+  view: View;
+  report: Report;
+  ops: Ops;
+  device: Device | undefined;
+  gpu: string;
+}
+/** Launch configurations with their time, occupancy and limits. */
+function launchShapes({ sites, view, report, ops, device, gpu }: LaunchShapesInput): LaunchShape[] {
+  const map = new Map<
+    string,
+    Omit<
+      LaunchShape,
+      'occ' | 'pct' | 'limiter' | 'waves' | 'reached' | 'bound' | 'lever' | 'yes'
+    > & {
+      wasteNs: number;
+      knownNs: number;
+    }
+  >();
+  for (let s = 0; s < sites.n; ++s) {
+    const ns = view.siteNs[s]!;
+    if (!(ns > 0) || !(sites.block[0][s]! > 0)) continue;
+    const shape = shapeOf(report, s);
+    const key = `${sites.kernel[s]}/${shape.blocks}/${shape.threads}/${shape.registers}/${shape.smem}`;
+    const op = sites.op[s]!;
+    let r = map.get(key);
+    if (!r)
+      map.set(
+        key,
+        (r = {
+          key,
+          kernel: sites.kernel[s]!,
+          site: s,
+          ns: 0,
+          hue: op >= 0 ? ops.hue[op]! : 'unknown',
+          ops: [],
+          nsOf: new Map(),
+          shape,
+          wasteNs: 0,
+          knownNs: 0,
+        }),
+      );
+    r.ns += ns;
+    if (op >= 0) {
+      if (!r.nsOf.has(op)) r.ops.push(op);
+      r.nsOf.set(op, (r.nsOf.get(op) ?? 0) + ns);
+      if (ops.peak[op]! >= 0) {
+        r.wasteNs += ns * (1 - ops.peak[op]! / 100);
+        r.knownNs += ns;
+      }
+    }
+  }
+  const out: LaunchShape[] = [];
+  for (const r of map.values()) {
+    const occ = device && r.shape.registers > 0 ? occupancyOf(r.shape, device) : undefined;
+    const own = gpu === '';
+    r.ops.sort((a, b) => ops.ns[b]! - ops.ns[a]!);
+    const base = {
+      ...r,
+      occ,
+      pct: own && sites.occupancy[r.site]! >= 0 ? sites.occupancy[r.site]! : (occ?.pct ?? NaN),
+      limiter: own && sites.limiter[r.site] ? sites.limiter[r.site]! : (occ?.limiter ?? ''),
+      waves:
+        own && sites.waves[r.site]! >= 0
+          ? sites.waves[r.site]!
+          : occ && device
+            ? wavesOf(r.shape, occ, device.sms)
+            : NaN,
+      reached: r.knownNs > 0 ? 100 * (1 - r.wasteNs / r.knownNs) : NaN,
+      bound: r.ops[0] !== undefined ? ops.bound[r.ops[0]]! : '',
+    };
+    const [text, yes] = device
+      ? lever(base, r.ops[0] !== undefined ? ops.kind[r.ops[0]]! : '', device)
+      : ['', false];
+    out.push({ ...base, lever: text, yes });
+  }
+  return out.sort((a, b) => b.ns - a.ns);
+}
+
+function launchLines(
+  shown: LaunchShape[],
+  named: (r: LaunchShape) => boolean,
+  rest: LaunchShape[],
+  d: number,
+): Line<LaunchShape>[] {
+  const lines: Line<LaunchShape>[] = shown.map((r) => ({
     key: r.key,
     row: r,
     ns: Math.round(r.ns),
@@ -554,7 +681,56 @@ export function OccupancyPage(): VNode {
       cells: { ms: formatMs(sumNs(rest) / d) },
     });
   }
-  const table: TableProps<NameRow> = {
+  return lines;
+}
+
+export function OccupancyPage(): VNode {
+  const { report, view, state } = useReport();
+  const { sites, ops, kernels } = report;
+  const gpu = state.args['gpu'] ?? '';
+  const device = gpuOf(report, gpu);
+  const sort = state.args['s'] ?? '-ms';
+  const d = view.divisor;
+  const rows = useMemo(
+    () => launchShapes({ sites, view, report, ops, device, gpu }),
+    [report, view, device, gpu],
+  );
+  if (rows.length === 0) {
+    const onGpu = report.devices.some((x) => x.kind === 'gpu');
+    return (
+      <Missing
+        title="No occupancy"
+        why={
+          onGpu
+            ? 'No launch in sight has a grid and block: they were not recorded, or ' +
+              'the filter leaves none.'
+            : 'This run is not of a GPU: its ops have no grid and no registers.'
+        }
+        command={onGpu ? 'LD_PRELOAD=$(xlatrace lib) python train.py' : undefined}
+      />
+    );
+  }
+  // Figures of the base stand beside those of the whole run only, and of this device.
+  const then =
+    matched(report) && !view.filtered ? new Map(rows.map((r) => [r.key, baseOf(report, r)])) : null;
+  const was = (r: LaunchShape): { ns: number; pct: number } => then!.get(r.key)!;
+  const columns = occupancyColumns({ kernels, ops, report, d, then, was, sites, gpu });
+  const ordered = sorted(rows, columns, sort);
+  const shown = ordered.slice(0, state.args['all'] ? ordered.length : 14);
+  const rest = ordered.slice(shown.length);
+  const entity = report.resolve(state.sel);
+  const selected =
+    rows.find((r) => r.key === state.args['k']) ??
+    rows.find(
+      (r) =>
+        (entity?.type === 'kernel' && r.kernel === entity.row) ||
+        (entity?.type === 'op' && r.ops.includes(entity.row)),
+    ) ??
+    rows.find((r) => r.yes) ??
+    rows.find((r) => r.occ);
+  const named = (r: LaunchShape): boolean => r.ops[0] !== undefined && ops.name[r.ops[0]] !== '';
+  const lines = launchLines(shown, named, rest, d);
+  const table: TableProps<LaunchShape> = {
     columns: filled(columns, rows),
     lines,
     label: 'Occupancy',
@@ -589,38 +765,16 @@ export function OccupancyPage(): VNode {
           <CopyMenu table={{ ...table, lines: ordered.map((r) => ({ key: r.key, row: r })) }} />
         </HeadingEnd>
       </HeadingBar>
-      <p class={`note ${!known ? 'warn' : levers.length === 0 && judged > 0 ? 'good' : ''}`}>
-        {!known ? (
-          limits &&
-          'Occupancy is not known: ' +
-            `${rows.some((r) => r.shape.registers > 0) ? 'its rules are known of NVIDIA GPUs only' : 'the recording does not hold the registers of its kernels'}.`
-        ) : levers.length === 0 ? (
-          judged > 0 ? (
-            'Occupancy does not hold this run back: no kernel below half of its ' +
-            'bound is limited by it.'
-          ) : (
-            'Whether occupancy holds this run back is not known: of no kernel is its bound known.'
-          )
-        ) : (
-          <>
-            {plural(levers.length, 'kernel')} {levers.length === 1 ? 'is' : 'are'} limited by
-            occupancy while below half of the bound:{' '}
-            {levers.slice(0, 4).map((r) => (
-              <>{r.ops[0] !== undefined && <Handle op={r.ops[0]} />} </>
-            ))}
-            {formatMs(sumNs(levers) / d)} {report.perStep} together.
-          </>
-        )}
-        {known &&
-          judged > 0 &&
-          judged < 0.9 * total &&
-          ` The bound is known of ${percent(judged, total)}% of this time.`}
-        {then &&
-          ' Δ is against the same ops of the base, whose launch configurations ' +
-            'this file does not hold.'}
-        {!limits &&
-          ` ${'The limits of this device are not known: choose another GPU to compute with.'}`}
-      </p>
+      <OccupancyNote
+        known={known}
+        levers={levers}
+        judged={judged}
+        limits={limits}
+        rows={rows}
+        d={d}
+        total={total}
+        then={then}
+      />
       <DataTable {...table} />
       {selected?.occ && device && (
         <div class="split occsplit" data-testid="occupancy-detail">
@@ -630,58 +784,7 @@ export function OccupancyPage(): VNode {
           </div>
           <Steps row={selected} device={device} />
           {tails.length > 0 && (
-            <div>
-              <HeadingBar>
-                <h3>Waves and tail</h3>
-                <HeadingEnd>
-                  <CopyMenu />
-                </HeadingEnd>
-              </HeadingBar>
-              <SecondaryText>
-                Blocks per wave = {device.sms > 0 ? device.sms : '?'} SMs × blocks per SM.
-                Persistent kernels loop over work: no tail.
-              </SecondaryText>
-              <table class="fix" aria-label="Waves">
-                <ColumnWidths of={[0, 56, 106, 66]} />
-                <thead>
-                  <tr>
-                    <th>op</th>
-                    <NumberHead>waves</NumberHead>
-                    <NumberHead>last wave</NumberHead>
-                    <NumberHead>lost, ms</NumberHead>
-                  </tr>
-                </thead>
-                <tbody>
-                  {tails.map(({ r, fill, lost }) => (
-                    <tr>
-                      <td class="name">
-                        <NameRow>
-                          {named(r) ? (
-                            <Handle op={r.ops[0]} />
-                          ) : (
-                            r.kernel >= 0 && <Handle kernel={r.kernel} />
-                          )}{' '}
-                          <MonoText>
-                            <MiddleCut
-                              text={
-                                named(r) ? ops.name[r.ops[0]!]! : (kernels.name[r.kernel] ?? '')
-                              }
-                              tail={14}
-                            />
-                          </MonoText>
-                        </NameRow>
-                      </td>
-                      <NumberCell>{significant(r.waves)}</NumberCell>
-                      <NumberCell>
-                        <Meter pct={100 * fill} />
-                        {percent(fill, 1)}%
-                      </NumberCell>
-                      <NumberCell>{formatMs(lost / d)}</NumberCell>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <WaveTable device={device} tails={tails} named={named} kernels={kernels} d={d} />
           )}
         </div>
       )}

@@ -2,8 +2,8 @@
 // Which instructions and kernels, ranked; every launch. Columns in the words of XProf's tables.
 
 import type { VNode } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
-import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
+import { StateUpdater, Dispatch, useMemo, useState } from 'preact/hooks';
+import { baseDivisor, BaseOps, baseOps, comparable, Delta, TotalsNote } from '../components/base';
 import {
   CellBar,
   Handle,
@@ -45,7 +45,7 @@ import {
   words,
 } from '../components/table';
 import { useReport } from '../ctx';
-import { loadLaunches, type Launches } from '../data/launches';
+import { loadLaunches, StreamLaunches, type Launches } from '../data/launches';
 import {
   GROUPINGS,
   type Grouping,
@@ -53,9 +53,10 @@ import {
   type KernelRow,
   type OpRow,
   opGroups,
+  type OpGroup,
 } from '../data/oprows';
 import { deviceName } from '../data/hardware';
-import type { Report } from '../data/report';
+import type { Ops, Kernels, Report, Sites } from '../data/report';
 import { type View, wholeOf } from '../data/view';
 import { toldApart } from '../data/names';
 import {
@@ -75,30 +76,150 @@ import {
 import { type Hue, hueOf, kindWords, phaseWords, reasonWords } from '../phases';
 import { navigate } from '../state';
 
-function opColumns(
-  report: Report,
-  view: View,
-  most: number,
-  by: Grouping,
-): (Column<OpRow> & { more?: boolean })[] {
-  const { ops } = report;
-  const { divisor, total } = view;
-  const common = commonPath(report);
-  const whole = `% ${wholeOf(view)}`;
-  const base = comparable(report) ? baseOps(report) : null;
-  const bd = baseDivisor(report);
-  const baseNs = (r: OpRow): number => (base ? sumBy(r.ops, (o) => base.byOp[o]!) / bd : 0);
-  const peak = (r: OpRow): number =>
-    isNaN(r.waste) || r.wasteOf <= 0 ? NaN : 100 * (1 - r.waste / r.wasteOf);
-  const rowHue = (r: OpRow): Hue =>
-    by === 'phase' && ops.hue[r.op] !== 'collective' && ops.hue[r.op] !== 'copy'
-      ? (r.key.split('/').pop() as Hue)
-      : ops.hue[r.op]!;
-  // Under a filter of devices or steps figures are no longer means of all.
-  const on = (r: OpRow): ReturnType<Report['ranOn']> =>
-    divisor === report.divisor ? report.ranOn(r.ops) : undefined;
-  const reason = (r: OpRow): string =>
-    ops.reason[r.op] || (report.sites.reason[report.sitesOfOp[r.op]![0] ?? -1] ?? '');
+interface AddFigureColumnsInput {
+  columns: (Column<OpRow> & { more?: boolean })[];
+  divisor: number;
+  report: Report;
+  peak: (r: OpRow) => number;
+  ops: Ops;
+}
+function addFigureColumns({ columns, divisor, report, peak, ops }: AddFigureColumnsInput): void {
+  columns.push(
+    times('waste', 'waste', 58, (r) => r.waste / divisor, {
+      from: 900,
+      as: `waste, ${report.perStep}`,
+      exact: ['wasted_ns', (r) => Math.round(r.waste)],
+      title: 'wasted: time × (1 − max(FLOP utilisation, bandwidth utilisation))',
+    }),
+    figures('calls', 'calls', 54, (r) => (r.calls > 0 ? r.calls / divisor : NaN), {
+      from: 440,
+      sort: (r) => r.calls,
+      as: report.perStep === 'ms' ? 'calls' : 'calls/step',
+      show: count,
+      exact: ['occurrences', (r) => r.calls],
+      title: `occurrences${report.perStep === 'ms' ? '' : ' per step'}`,
+    }),
+    figures('avg', 'avg µs', 62, (r) => (r.calls > 0 ? r.ns / r.calls / 1e3 : NaN), {
+      from: 820,
+      title: 'avg. time of a call',
+    }),
+    figures('peak', '% peak', 58, peak, {
+      from: 440,
+      show: peakPercent,
+      title: 'of its bound: the larger of FLOP and bandwidth utilisation',
+    }),
+    words('bound', 'bound', (r) => ops.bound[r.op]!, {
+      width: 72,
+      from: 960,
+      cls: 'ink2',
+      title: 'bound by',
+    }),
+    ...[
+      times<OpRow>('expected', 'expected', 66, (r) => sumOf(r, ops.expected) / divisor, {
+        as: `expected, ${report.perStep}`,
+        title: 'what a well-made kernel would take, ms',
+      }),
+      figures<OpRow>('min', 'min µs', 62, (r) => ops.min[r.op]! / 1e3),
+      figures<OpRow>('max', 'max µs', 68, (r) => ops.max[r.op]! / 1e3),
+      figures<OpRow>('flop', 'FLOP', 84, (r) => ops.flops[r.op]!, {
+        show: flop,
+        title: 'FLOP of one call',
+      }),
+      figures<OpRow>('bytes', 'bytes', 72, (r) => ops.bytes[r.op]!, {
+        show: bytes,
+        title: 'bytes accessed by one call',
+      }),
+      figures<OpRow>('intensity', 'FLOP/B', 64, (r) => ops.flops[r.op]! / ops.bytes[r.op]!, {
+        title: 'operational intensity',
+      }),
+      figures<OpRow>('flops', 'GFLOP/s', 74, (r) => (ops.flops[r.op]! * r.calls) / r.ns, {
+        title: 'model FLOP rate',
+      }),
+      figures<OpRow>('bw', 'GB/s', 64, (r) => (ops.bytes[r.op]! * r.calls) / r.ns, {
+        title: 'memory bandwidth',
+      }),
+      figures<OpRow>('occ', 'occ. %', 58, (r) => ops.occupancy[r.op]!, {
+        title: 'theoretical occupancy',
+      }),
+      ...(report.meta.replay
+        ? [
+            shares<OpRow>('critical', 'crit. %', 58, (r) => ops.critical[r.op]!, 100, {
+              title: 'of its time in the replayed steps, on the critical path',
+              as: '% of it on the critical path',
+            }),
+            figures<OpRow>('slack', 'slack µs', 70, (r) => ops.slack[r.op]! / 1e3, {
+              title: 'how much launches off the critical path may grow before the step does',
+            }),
+          ]
+        : []),
+      words<OpRow>('dtype', 'dtype', (r) => ops.dtype[r.op]!, { width: 56, cls: 'mono' }),
+      words<OpRow>('shape', 'shape', (r) => ops.shape[r.op]!, { width: 170, cls: 'name mono' }),
+      words<OpRow>('category', 'category', (r) => ops.category[r.op]!, {
+        title: 'HLO op category',
+        width: 120,
+        cls: 'name',
+      }),
+      words<OpRow>('module', 'module', (r) => report.modules[ops.module[r.op]!]?.name ?? '', {
+        title: 'program',
+        width: 130,
+        cls: 'name mono',
+      }),
+      words<OpRow>('conf', 'confidence', (r) => ops.confidence[r.op]!, { width: 78 }),
+    ].map((c) => ({ ...c, more: true })),
+  );
+}
+
+function addBaseColumns(
+  base: BaseOps | null,
+  columns: (Column<OpRow> & { more?: boolean })[],
+  baseNs: (r: OpRow) => number,
+  divisor: number,
+): void {
+  if (base) {
+    columns.push(
+      times('base', 'base', 62, baseNs, {
+        as: 'base ms',
+        cell: (r) => (r.ops.some((o) => base.has[o]) ? formatMs(baseNs(r)) : <Tag>new</Tag>),
+        title: 'the same op in the base run, ms',
+      }),
+      changes('delta', 'Δ ms', 72, (r) => r.ns / divisor - baseNs(r), {
+        sort: (r) => Math.abs(r.ns / divisor - baseNs(r)),
+        cell: (r) => <Delta now={r.ns / divisor} then={baseNs(r)} />,
+        title: 'change against the base run',
+      }),
+    );
+  }
+}
+
+interface NameColumnsInput {
+  ops: Ops;
+  report: Report;
+  reason: (r: OpRow) => string;
+  on: (r: OpRow) => ReturnType<Report['ranOn']>;
+  rowHue: (r: OpRow) => Hue;
+  common: string;
+  divisor: number;
+  most: number;
+  base: BaseOps | null;
+  baseNs: (r: OpRow) => number;
+  total: number;
+  whole: string;
+}
+/** Columns of names, time and share of the whole. */
+function nameColumns({
+  ops,
+  report,
+  reason,
+  on,
+  rowHue,
+  common,
+  divisor,
+  most,
+  base,
+  baseNs,
+  total,
+  whole,
+}: NameColumnsInput): (Column<OpRow> & { more?: boolean })[] {
   const columns: (Column<OpRow> & { more?: boolean })[] = [
     {
       id: 'op',
@@ -206,109 +327,287 @@ function opColumns(
     }),
     shares('pct', '%', 48, (r) => r.ns, total, { as: whole, title: whole }),
   ];
-  if (base) {
-    columns.push(
-      times('base', 'base', 62, baseNs, {
-        as: 'base ms',
-        cell: (r) => (r.ops.some((o) => base.has[o]) ? formatMs(baseNs(r)) : <Tag>new</Tag>),
-        title: 'the same op in the base run, ms',
-      }),
-      changes('delta', 'Δ ms', 72, (r) => r.ns / divisor - baseNs(r), {
-        sort: (r) => Math.abs(r.ns / divisor - baseNs(r)),
-        cell: (r) => <Delta now={r.ns / divisor} then={baseNs(r)} />,
-        title: 'change against the base run',
-      }),
-    );
-  }
-  columns.push(
-    times('waste', 'waste', 58, (r) => r.waste / divisor, {
-      from: 900,
-      as: `waste, ${report.perStep}`,
-      exact: ['wasted_ns', (r) => Math.round(r.waste)],
-      title: 'wasted: time × (1 − max(FLOP utilisation, bandwidth utilisation))',
-    }),
-    figures('calls', 'calls', 54, (r) => (r.calls > 0 ? r.calls / divisor : NaN), {
-      from: 440,
-      sort: (r) => r.calls,
-      as: report.perStep === 'ms' ? 'calls' : 'calls/step',
-      show: count,
-      exact: ['occurrences', (r) => r.calls],
-      title: `occurrences${report.perStep === 'ms' ? '' : ' per step'}`,
-    }),
-    figures('avg', 'avg µs', 62, (r) => (r.calls > 0 ? r.ns / r.calls / 1e3 : NaN), {
-      from: 820,
-      title: 'avg. time of a call',
-    }),
-    figures('peak', '% peak', 58, peak, {
-      from: 440,
-      show: peakPercent,
-      title: 'of its bound: the larger of FLOP and bandwidth utilisation',
-    }),
-    words('bound', 'bound', (r) => ops.bound[r.op]!, {
-      width: 72,
-      from: 960,
-      cls: 'ink2',
-      title: 'bound by',
-    }),
-    ...[
-      times<OpRow>('expected', 'expected', 66, (r) => sumOf(r, ops.expected) / divisor, {
-        as: `expected, ${report.perStep}`,
-        title: 'what a well-made kernel would take, ms',
-      }),
-      figures<OpRow>('min', 'min µs', 62, (r) => ops.min[r.op]! / 1e3),
-      figures<OpRow>('max', 'max µs', 68, (r) => ops.max[r.op]! / 1e3),
-      figures<OpRow>('flop', 'FLOP', 84, (r) => ops.flops[r.op]!, {
-        show: flop,
-        title: 'FLOP of one call',
-      }),
-      figures<OpRow>('bytes', 'bytes', 72, (r) => ops.bytes[r.op]!, {
-        show: bytes,
-        title: 'bytes accessed by one call',
-      }),
-      figures<OpRow>('intensity', 'FLOP/B', 64, (r) => ops.flops[r.op]! / ops.bytes[r.op]!, {
-        title: 'operational intensity',
-      }),
-      figures<OpRow>('flops', 'GFLOP/s', 74, (r) => (ops.flops[r.op]! * r.calls) / r.ns, {
-        title: 'model FLOP rate',
-      }),
-      figures<OpRow>('bw', 'GB/s', 64, (r) => (ops.bytes[r.op]! * r.calls) / r.ns, {
-        title: 'memory bandwidth',
-      }),
-      figures<OpRow>('occ', 'occ. %', 58, (r) => ops.occupancy[r.op]!, {
-        title: 'theoretical occupancy',
-      }),
-      ...(report.meta.replay
-        ? [
-            shares<OpRow>('critical', 'crit. %', 58, (r) => ops.critical[r.op]!, 100, {
-              title: 'of its time in the replayed steps, on the critical path',
-              as: '% of it on the critical path',
-            }),
-            figures<OpRow>('slack', 'slack µs', 70, (r) => ops.slack[r.op]! / 1e3, {
-              title: 'how much launches off the critical path may grow before the step does',
-            }),
-          ]
-        : []),
-      words<OpRow>('dtype', 'dtype', (r) => ops.dtype[r.op]!, { width: 56, cls: 'mono' }),
-      words<OpRow>('shape', 'shape', (r) => ops.shape[r.op]!, { width: 170, cls: 'name mono' }),
-      words<OpRow>('category', 'category', (r) => ops.category[r.op]!, {
-        title: 'HLO op category',
-        width: 120,
-        cls: 'name',
-      }),
-      words<OpRow>('module', 'module', (r) => report.modules[ops.module[r.op]!]?.name ?? '', {
-        title: 'program',
-        width: 130,
-        cls: 'name mono',
-      }),
-      words<OpRow>('conf', 'confidence', (r) => ops.confidence[r.op]!, { width: 78 }),
-    ].map((c) => ({ ...c, more: true })),
-  );
+  return columns;
+}
+
+function opColumns(
+  report: Report,
+  view: View,
+  most: number,
+  by: Grouping,
+): (Column<OpRow> & { more?: boolean })[] {
+  const { ops } = report;
+  const { divisor, total } = view;
+  const common = commonPath(report);
+  const whole = `% ${wholeOf(view)}`;
+  const base = comparable(report) ? baseOps(report) : null;
+  const bd = baseDivisor(report);
+  const baseNs = (r: OpRow): number => (base ? sumBy(r.ops, (o) => base.byOp[o]!) / bd : 0);
+  const peak = (r: OpRow): number =>
+    isNaN(r.waste) || r.wasteOf <= 0 ? NaN : 100 * (1 - r.waste / r.wasteOf);
+  const rowHue = (r: OpRow): Hue =>
+    by === 'phase' && ops.hue[r.op] !== 'collective' && ops.hue[r.op] !== 'copy'
+      ? (r.key.split('/').pop() as Hue)
+      : ops.hue[r.op]!;
+  // Under a filter of devices or steps figures are no longer means of all.
+  const on = (r: OpRow): ReturnType<Report['ranOn']> =>
+    divisor === report.divisor ? report.ranOn(r.ops) : undefined;
+  const reason = (r: OpRow): string =>
+    ops.reason[r.op] || (report.sites.reason[report.sitesOfOp[r.op]![0] ?? -1] ?? '');
+  const columns = nameColumns({
+    ops,
+    report,
+    reason,
+    on,
+    rowHue,
+    common,
+    divisor,
+    most,
+    base,
+    baseNs,
+    total,
+    whole,
+  });
+  addBaseColumns(base, columns, baseNs, divisor);
+  addFigureColumns({ columns, divisor, report, peak, ops });
   return columns;
 }
 /** Of what the filter leaves of the row. */
 const sumOf = (r: OpRow, v: Float64Array): number => sumBy(r.ops, (o) => v[o]!) * r.part;
 
 const GROUP_ROWS = 18;
+
+function addVanished(
+  report: Report,
+  by:
+    | 'none'
+    | 'phase'
+    | 'scope'
+    | 'layer'
+    | 'kind'
+    | 'category'
+    | 'source'
+    | 'file'
+    | 'op'
+    | 'module'
+    | 'opcode'
+    | 'dtype'
+    | 'bound'
+    | 'conf',
+  out: Line<OpRow>[],
+): void {
+  if (comparable(report) && by === 'none') {
+    // What the base run had and this one has not.
+    const b = baseOps(report),
+      bd = baseDivisor(report);
+    const gone = Array.from({ length: b.n }, (_, r) => r)
+      .filter((r) => b.op[r]! < 0 && b.ns[r]! > 0)
+      .sort((x, y) => b.ns[y]! - b.ns[x]!);
+    for (const r of gone.slice(0, 12))
+      out.push({
+        key: `b/${r}`,
+        kind: 'others',
+        lead: (
+          <>
+            vanished: <MonoText>{b.name[r] || 'no instruction'}</MonoText>{' '}
+            <Letter hue={hueOf(b.phase[r]!, b.kind[r]!)} /> {scopeText(b.group[r]!, b.opName[r]!)}
+          </>
+        ),
+        cells: { base: formatMs(b.ns[r]! / bd), delta: <Delta now={0} then={b.ns[r]! / bd} /> },
+      });
+    if (gone.length > 12)
+      out.push({
+        key: 'b/o',
+        kind: 'others',
+        lead: `${plural(gone.length - 12, 'other')} vanished`,
+        cells: { base: formatMs(sumBy(gone.slice(12), (r) => b.ns[r]!) / bd) },
+      });
+  }
+}
+
+interface AddOthersInput {
+  limit: number;
+  rows: OpRow[];
+  out: Line<OpRow>[];
+  g: OpGroup;
+  d: number;
+  toggle: (set: ReadonlySet<string>, put: (s: ReadonlySet<string>) => void, name: string) => void;
+  open: ReadonlySet<string>;
+  setOpen: Dispatch<StateUpdater<ReadonlySet<string>>>;
+  view: View;
+}
+function addOthers({ limit, rows, out, g, d, toggle, open, setOpen, view }: AddOthersInput): void {
+  if (limit < rows.length) {
+    const rest = rows.slice(limit);
+    const ns = sumNs(rest);
+    const top = rest.reduce((a, r) => Math.max(a, r.ns), 0);
+    const waste = sumBy(rest, (r) => r.waste || 0);
+    const calls = sumBy(rest, (r) => r.calls);
+    out.push({
+      key: `x/${g.name}`,
+      kind: 'others',
+      ns: Math.round(ns),
+      text: plural(rest.length, 'other'),
+      lead: (
+        <>
+          {plural(rest.length, 'other')}, none over {formatMs(top / d)} ms ·{' '}
+          <TextButton onClick={() => toggle(open, setOpen, g.name)}>show</TextButton>
+        </>
+      ),
+      cells: {
+        ms: formatMs(ns / d),
+        pct: percent(ns, view.total),
+        waste: waste > 0 ? formatMs(waste / d) : '',
+        calls: calls > 0 ? count(calls / d) : '',
+      },
+    });
+  }
+}
+
+interface AddGroupHeadInput {
+  out: Line<OpRow>[];
+  g: OpGroup;
+  by:
+    | 'phase'
+    | 'scope'
+    | 'layer'
+    | 'kind'
+    | 'category'
+    | 'source'
+    | 'file'
+    | 'op'
+    | 'module'
+    | 'opcode'
+    | 'dtype'
+    | 'bound'
+    | 'conf';
+  fold: boolean;
+  shut: boolean;
+  toggle: (set: ReadonlySet<string>, put: (s: ReadonlySet<string>) => void, name: string) => void;
+  closed: ReadonlySet<string>;
+  setClosed: Dispatch<StateUpdater<ReadonlySet<string>>>;
+  d: number;
+  view: View;
+}
+function addGroupHead({
+  out,
+  g,
+  by,
+  fold,
+  shut,
+  toggle,
+  closed,
+  setClosed,
+  d,
+  view,
+}: AddGroupHeadInput): void {
+  out.push({
+    key: `g/${g.name}`,
+    kind: 'group',
+    ns: Math.round(g.ns),
+    text:
+      `${by === 'phase' ? phaseWords(g.name) : g.name}, ` +
+      `${plural(g.rows.length, fold ? 'row' : 'instruction')}`,
+    lead: (
+      <button class="tree" aria-expanded={!shut} onClick={() => toggle(closed, setClosed, g.name)}>
+        <span class="tree-i" aria-hidden>
+          {shut ? '▸' : '▾'}
+        </span>
+        {by === 'phase' && <Letter hue={g.name as Hue} />}{' '}
+        <span class={by === 'op' ? 'mono' : ''}>
+          {by === 'phase' ? phaseWords(g.name) : g.name}
+        </span>{' '}
+        <DimText>{plural(g.rows.length, fold ? 'row' : 'instruction')}</DimText>
+      </button>
+    ),
+    cells: {
+      ms: formatMs(g.ns / d),
+      pct: percent(g.ns, view.total),
+      waste: g.waste > 0 ? formatMs(g.waste / d) : '',
+      calls: g.calls > 0 ? count(g.calls / d) : '',
+    },
+  });
+}
+
+interface InstructionsHeadingProps {
+  by:
+    | 'none'
+    | 'phase'
+    | 'scope'
+    | 'layer'
+    | 'kind'
+    | 'category'
+    | 'source'
+    | 'file'
+    | 'op'
+    | 'module'
+    | 'opcode'
+    | 'dtype'
+    | 'bound'
+    | 'conf';
+  hasCopies: boolean;
+  fold: boolean;
+  rowsOfAll: number;
+  offered: (Column<OpRow> & { more?: boolean })[];
+  chosen: string[];
+  columns: (Column<OpRow> & { more?: boolean })[];
+  table: TableProps<OpRow>;
+}
+function InstructionsHeading({
+  by,
+  hasCopies,
+  fold,
+  rowsOfAll,
+  offered,
+  chosen,
+  columns,
+  table,
+}: InstructionsHeadingProps): VNode {
+  return (
+    <HeadingBar>
+      <h2>Instructions</h2>
+      <ViewSwitch />
+      <label class="sm ink2 pick">
+        group by{' '}
+        <select
+          data-testid="group-by"
+          value={by}
+          onChange={(e) =>
+            navigate({
+              args: { g: e.currentTarget.value === 'none' ? undefined : e.currentTarget.value },
+            })
+          }
+        >
+          {GROUPINGS.map(([id, text]) => (
+            <option value={id}>{text}</option>
+          ))}
+        </select>
+      </label>
+      {hasCopies && (
+        <label class="sm ink2 pick">
+          <input
+            type="checkbox"
+            checked={fold}
+            onChange={(e) =>
+              navigate({ args: { copies: e.currentTarget.checked ? undefined : 'all' } })
+            }
+          />{' '}
+          fold copies
+        </label>
+      )}
+      <HeadingEnd>
+        <TotalsNote delta />
+        {plural(rowsOfAll, 'row')} ·{' '}
+        <ColumnChooser
+          offered={offered}
+          chosen={chosen}
+          left={offered.filter((c) => !columns.some((k) => k.asked && k.id === c.id)).length}
+        />{' '}
+        · <CopyMenu table={table} />
+      </HeadingEnd>
+    </HeadingBar>
+  );
+}
 
 function Instructions(): VNode {
   const { report, view, state } = useReport();
@@ -359,36 +658,7 @@ function Instructions(): VNode {
       const rows = sort === '-ms' ? g.rows : sorted(g.rows, all, sort);
       const shut = closed.has(g.name);
       if (by !== 'none') {
-        out.push({
-          key: `g/${g.name}`,
-          kind: 'group',
-          ns: Math.round(g.ns),
-          text:
-            `${by === 'phase' ? phaseWords(g.name) : g.name}, ` +
-            `${plural(g.rows.length, fold ? 'row' : 'instruction')}`,
-          lead: (
-            <button
-              class="tree"
-              aria-expanded={!shut}
-              onClick={() => toggle(closed, setClosed, g.name)}
-            >
-              <span class="tree-i" aria-hidden>
-                {shut ? '▸' : '▾'}
-              </span>
-              {by === 'phase' && <Letter hue={g.name as Hue} />}{' '}
-              <span class={by === 'op' ? 'mono' : ''}>
-                {by === 'phase' ? phaseWords(g.name) : g.name}
-              </span>{' '}
-              <DimText>{plural(g.rows.length, fold ? 'row' : 'instruction')}</DimText>
-            </button>
-          ),
-          cells: {
-            ms: formatMs(g.ns / d),
-            pct: percent(g.ns, view.total),
-            waste: g.waste > 0 ? formatMs(g.waste / d) : '',
-            calls: g.calls > 0 ? count(g.calls / d) : '',
-          },
-        });
+        addGroupHead({ out, g, by, fold, shut, toggle, closed, setClosed, d, view });
         if (shut) continue;
       }
       const limit =
@@ -403,59 +673,9 @@ function Instructions(): VNode {
           testid: ops(r),
           entity: { type: 'op', row: r.op },
         });
-      if (limit < rows.length) {
-        const rest = rows.slice(limit);
-        const ns = sumNs(rest);
-        const top = rest.reduce((a, r) => Math.max(a, r.ns), 0);
-        const waste = sumBy(rest, (r) => r.waste || 0);
-        const calls = sumBy(rest, (r) => r.calls);
-        out.push({
-          key: `x/${g.name}`,
-          kind: 'others',
-          ns: Math.round(ns),
-          text: plural(rest.length, 'other'),
-          lead: (
-            <>
-              {plural(rest.length, 'other')}, none over {formatMs(top / d)} ms ·{' '}
-              <TextButton onClick={() => toggle(open, setOpen, g.name)}>show</TextButton>
-            </>
-          ),
-          cells: {
-            ms: formatMs(ns / d),
-            pct: percent(ns, view.total),
-            waste: waste > 0 ? formatMs(waste / d) : '',
-            calls: calls > 0 ? count(calls / d) : '',
-          },
-        });
-      }
+      addOthers({ limit, rows, out, g, d, toggle, open, setOpen, view });
     }
-    if (comparable(report) && by === 'none') {
-      // What the base run had and this one has not.
-      const b = baseOps(report),
-        bd = baseDivisor(report);
-      const gone = Array.from({ length: b.n }, (_, r) => r)
-        .filter((r) => b.op[r]! < 0 && b.ns[r]! > 0)
-        .sort((x, y) => b.ns[y]! - b.ns[x]!);
-      for (const r of gone.slice(0, 12))
-        out.push({
-          key: `b/${r}`,
-          kind: 'others',
-          lead: (
-            <>
-              vanished: <MonoText>{b.name[r] || 'no instruction'}</MonoText>{' '}
-              <Letter hue={hueOf(b.phase[r]!, b.kind[r]!)} /> {scopeText(b.group[r]!, b.opName[r]!)}
-            </>
-          ),
-          cells: { base: formatMs(b.ns[r]! / bd), delta: <Delta now={0} then={b.ns[r]! / bd} /> },
-        });
-      if (gone.length > 12)
-        out.push({
-          key: 'b/o',
-          kind: 'others',
-          lead: `${plural(gone.length - 12, 'other')} vanished`,
-          cells: { base: formatMs(sumBy(gone.slice(12), (r) => b.ns[r]!) / bd) },
-        });
-    }
+    addVanished(report, by, out);
     const calls = sumBy(groups, (g) => g.calls);
     out.push({
       key: 'total',
@@ -498,48 +718,16 @@ function Instructions(): VNode {
   }
   return (
     <>
-      <HeadingBar>
-        <h2>Instructions</h2>
-        <ViewSwitch />
-        <label class="sm ink2 pick">
-          group by{' '}
-          <select
-            data-testid="group-by"
-            value={by}
-            onChange={(e) =>
-              navigate({
-                args: { g: e.currentTarget.value === 'none' ? undefined : e.currentTarget.value },
-              })
-            }
-          >
-            {GROUPINGS.map(([id, text]) => (
-              <option value={id}>{text}</option>
-            ))}
-          </select>
-        </label>
-        {hasCopies && (
-          <label class="sm ink2 pick">
-            <input
-              type="checkbox"
-              checked={fold}
-              onChange={(e) =>
-                navigate({ args: { copies: e.currentTarget.checked ? undefined : 'all' } })
-              }
-            />{' '}
-            fold copies
-          </label>
-        )}
-        <HeadingEnd>
-          <TotalsNote delta />
-          {plural(rowsOfAll, 'row')} ·{' '}
-          <ColumnChooser
-            offered={offered}
-            chosen={chosen}
-            left={offered.filter((c) => !columns.some((k) => k.asked && k.id === c.id)).length}
-          />{' '}
-          · <CopyMenu table={table} />
-        </HeadingEnd>
-      </HeadingBar>
+      <InstructionsHeading
+        by={by}
+        hasCopies={hasCopies}
+        fold={fold}
+        rowsOfAll={rowsOfAll}
+        offered={offered}
+        chosen={chosen}
+        columns={columns}
+        table={table}
+      />
       {rowsOfAll === 0 ? <NothingMatches /> : <DataTable {...table} cls="ops" />}
     </>
   );
@@ -626,14 +814,24 @@ function ViewSwitch(): VNode {
   );
 }
 
-function KernelTable(): VNode {
-  const { report, view, state } = useReport();
-  const sort = state.args['s'] ?? '-ms';
-  const { kernels, sites } = report;
-  const d = view.divisor;
-  const rows = useMemo(() => kernelRows(report, view), [report, view]);
-  const most = rows[0]?.ns ?? 0;
-  const total = sumNs(rows);
+interface KernelColumnsInput {
+  sites: Sites;
+  kernels: Kernels;
+  report: Report;
+  d: number;
+  most: number;
+  total: number;
+  view: View;
+}
+function kernelColumns({
+  sites,
+  kernels,
+  report,
+  d,
+  most,
+  total,
+  view,
+}: KernelColumnsInput): Column<KernelRow>[] {
   const at = (r: KernelRow, v: Float64Array): number => v[r.sites[0]!]!;
   const threads = (r: KernelRow): number =>
     sites.block.reduce((a, b) => a * (b[r.sites[0]!]! || 1), at(r, sites.block[0]) > 0 ? 1 : NaN);
@@ -722,6 +920,18 @@ function KernelTable(): VNode {
     }),
     words('limiter', 'limiter', (r) => sites.limiter[r.sites[0]!]!, { width: 120, from: 980 }),
   ];
+  return columns;
+}
+
+function KernelTable(): VNode {
+  const { report, view, state } = useReport();
+  const sort = state.args['s'] ?? '-ms';
+  const { kernels, sites } = report;
+  const d = view.divisor;
+  const rows = useMemo(() => kernelRows(report, view), [report, view]);
+  const most = rows[0]?.ns ?? 0;
+  const total = sumNs(rows);
+  const columns = kernelColumns({ sites, kernels, report, d, most, total, view });
   const lines: Line<KernelRow>[] = sorted(rows, columns, sort).map((r) => ({
     key: kernels.handle[r.row]! || String(r.row),
     row: r,
@@ -776,74 +986,28 @@ function ranksOf(texts: string[]): Float64Array {
   return Float64Array.from(texts, (t) => place.get(t)!);
 }
 
-function LaunchTable({ launches }: { launches: Launches }): VNode {
-  const { report, view, state } = useReport();
-  const sort = state.args['s'] ?? '-dur';
-  const { sites, ops, kernels } = report;
-  // Positions of all launches that the filter keeps, in order of the sort, as numbers.
-  const order = useMemo(() => {
-    let n = 0;
-    const starts: number[] = [];
-    for (const s of launches.streams) {
-      starts.push(n);
-      n += s.n;
-    }
-    const index = new Float64Array(n);
-    const key = new Float64Array(n);
-    let m = 0;
-    const id = sort.replace(/^-/, '');
-    // Text is sorted once per site, not once per launch.
-    const ranks =
-      id === 'instruction' || id === 'kernel' || id === 'phase'
-        ? ranksOf(
-            Array.from({ length: sites.n }, (_, s) => {
-              const o = sites.op[s]!;
-              return id === 'kernel'
-                ? (kernels.name[sites.kernel[s]!] ?? sites.kind[s]!)
-                : o < 0
-                  ? ''
-                  : id === 'phase'
-                    ? ops.phase[o]!
-                    : ops.name[o]!;
-            }),
-          )
-        : null;
-    launches.streams.forEach((s, si) => {
-      for (let i = 0; i < s.n; ++i) {
-        if (view.filtered && !(view.siteNs[s.site[i]!]! > 0 && view.keeps(s, s.step[i]!))) continue;
-        index[m] = starts[si]! + i;
-        key[starts[si]! + i] =
-          id === 'start'
-            ? s.start[i]!
-            : id === 'step'
-              ? s.step[i]!
-              : id === 'op'
-                ? sites.op[s.site[i]!]!
-                : id === 'device'
-                  ? s.device
-                  : id === 'stream'
-                    ? s.stream
-                    : ranks
-                      ? ranks[s.site[i]!]!
-                      : s.dur[i]!;
-        ++m;
-      }
-    });
-    const sign = sort.startsWith('-') ? -1 : 1;
-    const kept = index.subarray(0, m);
-    kept.sort((a, b) => sign * (key[a]! - key[b]!) || a - b);
-    return { kept, starts };
-  }, [launches, view, sort]);
-  const at = (g: number): LaunchRow => {
-    let s = order.starts.length - 1;
-    while (s > 0 && order.starts[s]! > g) --s;
-    return { stream: s, i: g - order.starts[s]! };
-  };
-  const L = (r: LaunchRow) => launches.streams[r.stream]!;
-  const site = (r: LaunchRow): number => L(r).site[r.i]!;
-  const op = (r: LaunchRow): number => sites.op[site(r)]!;
-  const t0 = report.meta.run.start_ns;
-  const names = report.devices.map((_, i) => deviceName(report, i));
+interface LaunchColumnsInput {
+  op: (r: LaunchRow) => number;
+  ops: Ops;
+  sites: Sites;
+  site: (r: LaunchRow) => number;
+  kernels: Kernels;
+  L: (r: LaunchRow) => StreamLaunches;
+  t0: number;
+  names: string[];
+  report: Report;
+}
+function launchColumns({
+  op,
+  ops,
+  sites,
+  site,
+  kernels,
+  L,
+  t0,
+  names,
+  report,
+}: LaunchColumnsInput): Column<LaunchRow>[] {
   const columns: Column<LaunchRow>[] = [
     words('op', 'op', (r) => (op(r) >= 0 ? ops.handle[op(r)]! : ''), {
       width: 50,
@@ -931,6 +1095,95 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
       raw: (r) => report.streams[L(r).stream]?.id ?? null,
     },
   ];
+  return columns;
+}
+
+interface LaunchOrderInput {
+  launches: Launches;
+  sort: string;
+  sites: Sites;
+  kernels: Kernels;
+  ops: Ops;
+  view: View;
+}
+/** Positions of all launches that the filter keeps, in order of the sort, as numbers. */
+function launchOrder({ launches, sort, sites, kernels, ops, view }: LaunchOrderInput): {
+  kept: Float64Array<ArrayBuffer>;
+  starts: number[];
+} {
+  let n = 0;
+  const starts: number[] = [];
+  for (const s of launches.streams) {
+    starts.push(n);
+    n += s.n;
+  }
+  const index = new Float64Array(n);
+  const key = new Float64Array(n);
+  let m = 0;
+  const id = sort.replace(/^-/, '');
+  // Text is sorted once per site, not once per launch.
+  const ranks =
+    id === 'instruction' || id === 'kernel' || id === 'phase'
+      ? ranksOf(
+          Array.from({ length: sites.n }, (_, s) => {
+            const o = sites.op[s]!;
+            return id === 'kernel'
+              ? (kernels.name[sites.kernel[s]!] ?? sites.kind[s]!)
+              : o < 0
+                ? ''
+                : id === 'phase'
+                  ? ops.phase[o]!
+                  : ops.name[o]!;
+          }),
+        )
+      : null;
+  launches.streams.forEach((s, si) => {
+    for (let i = 0; i < s.n; ++i) {
+      if (view.filtered && !(view.siteNs[s.site[i]!]! > 0 && view.keeps(s, s.step[i]!))) continue;
+      index[m] = starts[si]! + i;
+      key[starts[si]! + i] =
+        id === 'start'
+          ? s.start[i]!
+          : id === 'step'
+            ? s.step[i]!
+            : id === 'op'
+              ? sites.op[s.site[i]!]!
+              : id === 'device'
+                ? s.device
+                : id === 'stream'
+                  ? s.stream
+                  : ranks
+                    ? ranks[s.site[i]!]!
+                    : s.dur[i]!;
+      ++m;
+    }
+  });
+  const sign = sort.startsWith('-') ? -1 : 1;
+  const kept = index.subarray(0, m);
+  kept.sort((a, b) => sign * (key[a]! - key[b]!) || a - b);
+  return { kept, starts };
+}
+
+function LaunchTable({ launches }: { launches: Launches }): VNode {
+  const { report, view, state } = useReport();
+  const sort = state.args['s'] ?? '-dur';
+  const { sites, ops, kernels } = report;
+  // Positions of all launches that the filter keeps, in order of the sort, as numbers.
+  const order = useMemo(
+    () => launchOrder({ launches, sort, sites, kernels, ops, view }),
+    [launches, view, sort],
+  );
+  const at = (g: number): LaunchRow => {
+    let s = order.starts.length - 1;
+    while (s > 0 && order.starts[s]! > g) --s;
+    return { stream: s, i: g - order.starts[s]! };
+  };
+  const L = (r: LaunchRow) => launches.streams[r.stream]!;
+  const site = (r: LaunchRow): number => L(r).site[r.i]!;
+  const op = (r: LaunchRow): number => sites.op[site(r)]!;
+  const t0 = report.meta.run.start_ns;
+  const names = report.devices.map((_, i) => deviceName(report, i));
+  const columns = launchColumns({ op, ops, sites, site, kernels, L, t0, names, report });
   const lines = useMemo(
     () =>
       new MadeLines<LaunchRow>(order.kept.length, (i) => {

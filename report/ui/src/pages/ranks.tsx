@@ -33,7 +33,7 @@ import { useReport } from '../ctx';
 import { cellsOf, type Measure } from '../data/culprit';
 import { clocksKnown, deviceName, deviceNumber } from '../data/hardware';
 import { type Launches, loadLaunches } from '../data/launches';
-import type { Report } from '../data/report';
+import type { Ops, Report } from '../data/report';
 import { rowsOf } from '../data/table';
 import { setTerm } from '../filter';
 import { formatMs, msText, percent, plural, signed } from '../format';
@@ -296,112 +296,110 @@ function WholeRunDevices(): VNode {
   );
 }
 
-function DeviceRanks(): VNode {
-  const { report, state } = useReport();
-  const cells = useMemo(() => cellsOf(report), [report]);
-  const { value: launches } = useLoad(
-    async () =>
-      report.tables.rows('launches') > 0 && report.meta.launches.how === 'all'
-        ? loadLaunches(report)
-        : null,
-    [report],
-  );
-  const known = useMemo(() => clocksKnown(report), [report]);
-  const ranks = useMemo(() => {
-    const { devices, steps, of, end } = cells;
-    const slow = launches ? slowestOps(report, launches, devices, steps.length) : null;
-    // Without collectives each step ends, on a clock in common, when the last device is through.
-    const late = devices.map(() => (known ? 0 : NaN));
-    for (let c = 0; c < steps.length; ++c) {
-      const mid = median(devices.map((_, r) => end[r * steps.length + c]!));
-      devices.forEach((_, r) => {
-        late[r]! += (end[r * steps.length + c]! - mid || 0) / steps.length;
-      });
-    }
-    return devices.map((device, r): Rank => {
-      let n = 0;
-      const sum = { own: 0, compute: 0, waiting: 0, copies: 0, idle: 0, wall: 0 };
-      for (let c = 0; c < steps.length; ++c) {
-        const i = r * steps.length + c;
-        if (isNaN(of.wall[i]!)) continue;
-        ++n;
-        for (const [m] of MEASURES) sum[m] += of[m][i]!;
+interface RankNotesProps {
+  lag:
+    | {
+        device: number;
+        excess_ns: number;
+        cost_ns: number;
+        since: number | null;
+        last: number;
+        of: number;
       }
-      const per = (x: number): number => (n > 0 ? x / n : NaN);
-      const s = slow?.get(device);
-      return {
-        device,
-        name: deviceName(report, device),
-        steps: n,
-        own: per(sum.own),
-        wall: per(sum.wall),
-        compute: per(sum.compute),
-        waiting: per(sum.waiting),
-        copies: per(sum.copies),
-        idle: per(sum.idle),
-        late: late[r]!,
-        op: s?.op ?? -1,
-        more: s?.ns ?? 0,
-      };
-    });
-  }, [report, cells, launches, known]);
-  const copying = ranks.some((r) => r.copies >= COPIES_SHARE * r.wall),
-    together = ranks.some((r) => r.waiting > 0);
-  // What one needs that others wait for: where no collective shows any waiting, what it computes.
-  const main: 'own' | 'compute' = together ? 'own' : 'compute';
-  const mid = (of: (r: Rank) => number): number => median(ranks.map(of));
-  const middle = mid((r) => r[main]),
-    midCompute = mid((r) => r.compute),
-    midWaiting = mid((r) => r.waiting),
-    midIdle = mid((r) => r.idle),
-    midCopies = mid((r) => r.copies);
-  const order = useMemo(
-    () => ranks.map((_, i) => i).sort((a, b) => ranks[b]![main] - ranks[a]![main]),
-    [ranks],
-  );
-  if (ranks.length < 2) return <NoPage id="ranks" title="No ranks to compare" />;
-  const lag = report.meta.device_lag;
-  const worst = ranks[order[0]!]!,
-    waitedFor = lag && ranks.find((r) => r.device === lag.device);
-  // Of the largest group of a collective.
-  const members = report.tables
-    .table('collectives')
-    .numbers('group_size')
-    .reduce((a, n) => (n > a ? n : a), 0);
-  const range = (of: (r: Rank) => number): string => {
-    const low = formatMs(Math.min(...ranks.map(of))),
-      high = Math.max(...ranks.map(of));
-    return low === formatMs(high) ? msText(high) : `${low} to ${msText(high)}`;
+    | undefined;
+  waitedFor: Rank | undefined;
+  together: boolean;
+  cells: {
+    devices: number[];
+    steps: number[];
+    of: Record<Measure, Float64Array>;
+    end: Float64Array;
   };
-  const most = worst[main],
-    gap = worst[main] - middle;
-  const step = (r: Rank): number =>
-    report.meta.basis.steady ? report.meta.basis.typical_ns : r.wall;
-  const overMedian = (r: Rank): string =>
-    `${msText(r[main] - middle)} more by itself than the median device, ` +
-    `${percent(r[main] - middle, step(r))}% of a step of ` +
-    `${msText(step(r))}`;
-  const sentence = waitedFor
-    ? `Everyone waits for ${waitedFor.name}: it needs ${overMedian(waitedFor)}`
-    : gap <= 0.01 * worst.wall
-      ? 'No rank stands out: ' +
-        `${together ? `by itself each needs ${range((r) => r.own)} of a step` : `computation is ${range((r) => r.compute)} a step`}${copying ? `, exposed copies ${range((r) => r.copies)}` : ''}`
-      : together
-        ? `${worst.name} needs ${overMedian(worst)}, but not in step after step`
-        : `${worst.name} computes ${msText(gap)} longer than the median ` +
-          `device: ${percent(gap, worst.wall)}% of its step`;
-  // The figure of it is in the columns: which part it is says this one.
-  const cause = (r: Rank): string => {
-    const over = {
-      'computes longer': r.compute - midCompute,
-      'waits longer': r.waiting - midWaiting,
-      'copies longer': r.copies - midCopies,
-      'is idle longer': r.idle - midIdle,
-    };
-    const [word, ns] = Object.entries(over).sort((a, b) => b[1] - a[1])[0]!;
-    return ns > 0.01 * r.wall ? word : AS_OTHERS;
-  };
+  members: number;
+  ranks: Rank[];
+  known: boolean;
+}
+function RankNotes({
+  lag,
+  waitedFor,
+  together,
+  cells,
+  members,
+  ranks,
+  known,
+}: RankNotesProps): VNode {
+  const { report } = useReport();
   const { ops } = report;
+  return (
+    <>
+      {lag && waitedFor && (
+        <p
+          class="lede"
+          data-testid="rank-cost"
+          title={
+            `over the longest of the others it needs ${msText(lag.cost_ns)} ` +
+            'more: by so much a step gets shorter without it'
+          }
+        >
+          It comes last in {lag.last} of {plural(lag.of, 'step')}
+          {lag.since !== null && `, since step ${lag.since}`}.
+          {waitedFor.op >= 0 && waitedFor.more >= 1e3 && (
+            <>
+              {' '}
+              Of all its work, <Handle op={waitedFor.op} />{' '}
+              <MonoText>{ops.name[waitedFor.op]}</MonoText> takes most longer there than on the
+              median device: {msText(waitedFor.more)}.
+            </>
+          )}
+        </p>
+      )}
+      {!together && (
+        <SecondaryText data-testid="rank-cost">
+          No step has a collective that nothing hides: nothing tells whether these devices wait for
+          each other.
+        </SecondaryText>
+      )}
+      {!lag && together && cells.steps.length > 2 && (
+        <SecondaryText data-testid="rank-cost">
+          No rank is waited for: none needs 2% of the step more by itself than the median device in
+          most steps.
+          {members > ranks.length &&
+            ` Of the ${members} that exchange ${ranks.length} are in this run: ` +
+              'the one that all wait for may be another.'}
+        </SecondaryText>
+      )}
+      {!known && (
+        <p class="note warn" data-testid="clocks">
+          Clocks of these processes are not known to agree: steps are put side by side by their
+          number.
+        </p>
+      )}
+    </>
+  );
+}
+
+interface DeviceColumnsInput {
+  ranks: Rank[];
+  main: 'own' | 'compute';
+  together: boolean;
+  most: number;
+  middle: number;
+  copying: boolean;
+  known: boolean;
+  ops: Ops;
+  cause: (r: Rank) => string;
+}
+function deviceColumns({
+  ranks,
+  main,
+  together,
+  most,
+  middle,
+  copying,
+  known,
+  ops,
+  cause,
+}: DeviceColumnsInput): Column<Rank>[] {
   const time = (
     id: string,
     label: string,
@@ -499,6 +497,218 @@ function DeviceRanks(): VNode {
       cell: cause,
     },
   ];
+  return columns;
+}
+
+interface RankWordsInput {
+  worst: Rank;
+  main: 'own' | 'compute';
+  middle: number;
+  report: Report;
+  waitedFor: Rank | undefined;
+  together: boolean;
+  range: (of: (r: Rank) => number) => string;
+  copying: boolean;
+  midCompute: number;
+  midWaiting: number;
+  midCopies: number;
+  midIdle: number;
+}
+function rankWords({
+  worst,
+  main,
+  middle,
+  report,
+  waitedFor,
+  together,
+  range,
+  copying,
+  midCompute,
+  midWaiting,
+  midCopies,
+  midIdle,
+}: RankWordsInput) {
+  const most = worst[main],
+    gap = worst[main] - middle;
+  const step = (r: Rank): number =>
+    report.meta.basis.steady ? report.meta.basis.typical_ns : r.wall;
+  const overMedian = (r: Rank): string =>
+    `${msText(r[main] - middle)} more by itself than the median device, ` +
+    `${percent(r[main] - middle, step(r))}% of a step of ` +
+    `${msText(step(r))}`;
+  const sentence = waitedFor
+    ? `Everyone waits for ${waitedFor.name}: it needs ${overMedian(waitedFor)}`
+    : gap <= 0.01 * worst.wall
+      ? 'No rank stands out: ' +
+        `${together ? `by itself each needs ${range((r) => r.own)} of a step` : `computation is ${range((r) => r.compute)} a step`}${copying ? `, exposed copies ${range((r) => r.copies)}` : ''}`
+      : together
+        ? `${worst.name} needs ${overMedian(worst)}, but not in step after step`
+        : `${worst.name} computes ${msText(gap)} longer than the median ` +
+          `device: ${percent(gap, worst.wall)}% of its step`;
+  // The figure of it is in the columns: which part it is says this one.
+  const cause = (r: Rank): string => {
+    const over = {
+      'computes longer': r.compute - midCompute,
+      'waits longer': r.waiting - midWaiting,
+      'copies longer': r.copies - midCopies,
+      'is idle longer': r.idle - midIdle,
+    };
+    const [word, ns] = Object.entries(over).sort((a, b) => b[1] - a[1])[0]!;
+    return ns > 0.01 * r.wall ? word : AS_OTHERS;
+  };
+  return { most, cause, sentence };
+}
+
+function deviceRows(
+  cells: {
+    devices: number[];
+    steps: number[];
+    of: Record<Measure, Float64Array>;
+    end: Float64Array;
+  },
+  launches: Launches | null | undefined,
+  report: Report,
+  known: boolean,
+): Rank[] {
+  const { devices, steps, of, end } = cells;
+  const slow = launches ? slowestOps(report, launches, devices, steps.length) : null;
+  // Without collectives each step ends, on a clock in common, when the last device is through.
+  const late = devices.map(() => (known ? 0 : NaN));
+  for (let c = 0; c < steps.length; ++c) {
+    const mid = median(devices.map((_, r) => end[r * steps.length + c]!));
+    devices.forEach((_, r) => {
+      late[r]! += (end[r * steps.length + c]! - mid || 0) / steps.length;
+    });
+  }
+  return devices.map((device, r): Rank => {
+    let n = 0;
+    const sum = { own: 0, compute: 0, waiting: 0, copies: 0, idle: 0, wall: 0 };
+    for (let c = 0; c < steps.length; ++c) {
+      const i = r * steps.length + c;
+      if (isNaN(of.wall[i]!)) continue;
+      ++n;
+      for (const [m] of MEASURES) sum[m] += of[m][i]!;
+    }
+    const per = (x: number): number => (n > 0 ? x / n : NaN);
+    const s = slow?.get(device);
+    return {
+      device,
+      name: deviceName(report, device),
+      steps: n,
+      own: per(sum.own),
+      wall: per(sum.wall),
+      compute: per(sum.compute),
+      waiting: per(sum.waiting),
+      copies: per(sum.copies),
+      idle: per(sum.idle),
+      late: late[r]!,
+      op: s?.op ?? -1,
+      more: s?.ns ?? 0,
+    };
+  });
+}
+
+interface DeviceMapProps {
+  cells: {
+    devices: number[];
+    steps: number[];
+    of: Record<Measure, Float64Array>;
+    end: Float64Array;
+  };
+  copying: boolean;
+  together: boolean;
+  order: number[];
+  open: (device: number, step?: number) => void;
+}
+function DeviceMap({ cells, copying, together, order, open }: DeviceMapProps): VNode {
+  const { report } = useReport();
+  return (
+    <RankMap
+      cells={{
+        names: cells.devices.map((d) => deviceName(report, d)),
+        steps: cells.steps,
+        of: cells.of,
+      }}
+      measures={MEASURES.filter(
+        ([m]) => (m !== 'copies' || copying) && (together || (m !== 'waiting' && m !== 'own')),
+      )}
+      order={order}
+      onOpen={(r, step) => open(cells.devices[r]!, step)}
+    >
+      a click opens the step
+    </RankMap>
+  );
+}
+
+function DeviceRanks(): VNode {
+  const { report, state } = useReport();
+  const cells = useMemo(() => cellsOf(report), [report]);
+  const { value: launches } = useLoad(
+    async () =>
+      report.tables.rows('launches') > 0 && report.meta.launches.how === 'all'
+        ? loadLaunches(report)
+        : null,
+    [report],
+  );
+  const known = useMemo(() => clocksKnown(report), [report]);
+  const ranks = useMemo(
+    () => deviceRows(cells, launches, report, known),
+    [report, cells, launches, known],
+  );
+  const copying = ranks.some((r) => r.copies >= COPIES_SHARE * r.wall),
+    together = ranks.some((r) => r.waiting > 0);
+  // What one needs that others wait for: where no collective shows any waiting, what it computes.
+  const main: 'own' | 'compute' = together ? 'own' : 'compute';
+  const mid = (of: (r: Rank) => number): number => median(ranks.map(of));
+  const middle = mid((r) => r[main]),
+    midCompute = mid((r) => r.compute),
+    midWaiting = mid((r) => r.waiting),
+    midIdle = mid((r) => r.idle),
+    midCopies = mid((r) => r.copies);
+  const order = useMemo(
+    () => ranks.map((_, i) => i).sort((a, b) => ranks[b]![main] - ranks[a]![main]),
+    [ranks],
+  );
+  if (ranks.length < 2) return <NoPage id="ranks" title="No ranks to compare" />;
+  const lag = report.meta.device_lag;
+  const worst = ranks[order[0]!]!,
+    waitedFor = lag && ranks.find((r) => r.device === lag.device);
+  // Of the largest group of a collective.
+  const members = report.tables
+    .table('collectives')
+    .numbers('group_size')
+    .reduce((a, n) => (n > a ? n : a), 0);
+  const range = (of: (r: Rank) => number): string => {
+    const low = formatMs(Math.min(...ranks.map(of))),
+      high = Math.max(...ranks.map(of));
+    return low === formatMs(high) ? msText(high) : `${low} to ${msText(high)}`;
+  };
+  const { most, cause, sentence } = rankWords({
+    worst,
+    main,
+    middle,
+    report,
+    waitedFor,
+    together,
+    range,
+    copying,
+    midCompute,
+    midWaiting,
+    midCopies,
+    midIdle,
+  });
+  const { ops } = report;
+  const columns = deviceColumns({
+    ranks,
+    main,
+    together,
+    most,
+    middle,
+    copying,
+    known,
+    ops,
+    cause,
+  });
   const lines: Line<Rank>[] = order.map((i) => ({
     key: String(ranks[i]!.device),
     row: ranks[i]!,
@@ -531,62 +741,16 @@ function DeviceRanks(): VNode {
           <CopyMenu table={table} />
         </HeadingEnd>
       </HeadingBar>
-      {lag && waitedFor && (
-        <p
-          class="lede"
-          data-testid="rank-cost"
-          title={
-            `over the longest of the others it needs ${msText(lag.cost_ns)} ` +
-            'more: by so much a step gets shorter without it'
-          }
-        >
-          It comes last in {lag.last} of {plural(lag.of, 'step')}
-          {lag.since !== null && `, since step ${lag.since}`}.
-          {waitedFor.op >= 0 && waitedFor.more >= 1e3 && (
-            <>
-              {' '}
-              Of all its work, <Handle op={waitedFor.op} />{' '}
-              <MonoText>{ops.name[waitedFor.op]}</MonoText> takes most longer there than on the
-              median device: {msText(waitedFor.more)}.
-            </>
-          )}
-        </p>
-      )}
-      {!together && (
-        <SecondaryText data-testid="rank-cost">
-          No step has a collective that nothing hides: nothing tells whether these devices wait for
-          each other.
-        </SecondaryText>
-      )}
-      {!lag && together && cells.steps.length > 2 && (
-        <SecondaryText data-testid="rank-cost">
-          No rank is waited for: none needs 2% of the step more by itself than the median device in
-          most steps.
-          {members > ranks.length &&
-            ` Of the ${members} that exchange ${ranks.length} are in this run: ` +
-              'the one that all wait for may be another.'}
-        </SecondaryText>
-      )}
-      {!known && (
-        <p class="note warn" data-testid="clocks">
-          Clocks of these processes are not known to agree: steps are put side by side by their
-          number.
-        </p>
-      )}
-      <RankMap
-        cells={{
-          names: cells.devices.map((d) => deviceName(report, d)),
-          steps: cells.steps,
-          of: cells.of,
-        }}
-        measures={MEASURES.filter(
-          ([m]) => (m !== 'copies' || copying) && (together || (m !== 'waiting' && m !== 'own')),
-        )}
-        order={order}
-        onOpen={(r, step) => open(cells.devices[r]!, step)}
-      >
-        a click opens the step
-      </RankMap>
+      <RankNotes
+        lag={lag}
+        waitedFor={waitedFor}
+        together={together}
+        cells={cells}
+        members={members}
+        ranks={ranks}
+        known={known}
+      />
+      <DeviceMap cells={cells} copying={copying} together={together} order={order} open={open} />
       <DataTable {...table} />
     </>
   );

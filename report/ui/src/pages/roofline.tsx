@@ -16,7 +16,7 @@ import {
   NameRow,
   Tag,
 } from '../components/bits';
-import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
+import { baseDivisor, BaseOps, baseOps, comparable, Delta, TotalsNote } from '../components/base';
 import { NoHlo } from '../components/no_hlo';
 import {
   changes,
@@ -34,7 +34,7 @@ import { useReport } from '../ctx';
 import { gpuOf, peakFor, type Point, pointOf } from '../data/hardware';
 import { midCut } from '../data/names';
 import { opGroups } from '../data/oprows';
-import type { Device, Report } from '../data/report';
+import type { Device, Ops, Report } from '../data/report';
 import {
   byteRate,
   flopRate,
@@ -47,6 +47,7 @@ import {
   sumBy,
 } from '../format';
 import { navigate } from '../state';
+import { View } from '../data/view';
 
 export function GpuPicker({ report, value }: { report: Report; value: string }): VNode | null {
   const own = gpuOf(report, '');
@@ -77,26 +78,161 @@ interface Dot extends Point {
   expected: number;
 }
 
-function Plot({
-  dots,
-  device,
-  width,
-  height,
-  selected,
-  peaks,
-  divisor,
-}: {
-  dots: Dot[];
-  device: Device;
-  width: number;
-  height: number;
+interface RoofDotProps {
+  p: Dot;
   selected: number;
-  peaks: [string, number][];
+  X: (v: number) => number;
+  Y: (v: number) => number;
+  R: (ns: number) => number;
   divisor: number;
-}): VNode {
+}
+function RoofDot({ p, selected, X, Y, R, divisor }: RoofDotProps): VNode {
   const { report } = useReport();
   const { ops } = report;
-  const bw = device.bandwidth;
+  return (
+    <circle
+      class={
+        `rdot p-${ops.hue[p.op]} ${p.op === selected ? 'sel' : ''} ` + `${isAbove(p) ? 'off' : ''}`
+      }
+      cx={X(Math.log10(p.x))}
+      cy={Y(Math.log10(p.y))}
+      r={R(p.ns)}
+      data-testid={`dot-${ops.handle[p.op]}`}
+      onClick={() => navigate({ sel: report.selOf({ type: 'op', row: p.op }) })}
+    >
+      <title>
+        {`${ops.handle[p.op]} ${ops.name[p.op]}: ${formatMs(p.ns / divisor)} ` +
+          'ms, ' +
+          `${isAbove(p) ? `above the ${p.bound} roof: it does not move what its shapes say` : `${peakPercent((100 * p.y) / p.roof)}% of the ${p.bound} roof`}\n${scopeText(ops.group[p.op]!, ops.opName[p.op]!)}`}
+      </title>
+    </circle>
+  );
+}
+
+interface RoofGridProps {
+  x1: number;
+  x0: number;
+  X: (v: number) => number;
+  T: number;
+  height: number;
+  B: number;
+  xs: number[];
+  y1: number;
+  y0: number;
+  L: number;
+  Y: (v: number) => number;
+  width: number;
+}
+function RoofGrid({ x1, x0, X, T, height, B, xs, y1, y0, L, Y, width }: RoofGridProps): VNode {
+  return (
+    <>
+      {Array.from({ length: x1 - x0 + 1 }, (_, i) => x0 + i).map((v) => (
+        <g>
+          <path class="g" d={`M${X(v)} ${T}V${height - B}`} />
+          <text class={`d ${v === x1 ? 'e' : 'm'}`} x={X(v)} y={height - B + 14}>
+            {v === x0 && xs.some((x) => x < x0) && '≤ '}
+            {(x1 - v) % Math.ceil(44 / (X(1) - X(0)))
+              ? ''
+              : v >= 0
+                ? (10 ** v).toLocaleString('en')
+                : (10 ** v).toFixed(-v)}
+          </text>
+        </g>
+      ))}
+      {Array.from({ length: Math.floor(y1) - y0 + 1 }, (_, i) => y0 + i).map((v) => (
+        <g>
+          <path class="g" d={`M${L} ${Y(v)}H${width - 4}`} />
+          <text class="d e" x={L - 6} y={Y(v) + 4}>
+            {flopRate(10 ** v)
+              .replace('FLOP/s', '')
+              .replace('.00', '')
+              .replace(/\.0$/, '')}
+          </text>
+        </g>
+      ))}
+    </>
+  );
+}
+
+interface DotLabelInput {
+  R: (ns: number) => number;
+  p: Dot;
+  X: (v: number) => number;
+  Y: (v: number) => number;
+  ops: Ops;
+  report: Report;
+  divisor: number;
+  L: number;
+  width: number;
+  boxes: Box[];
+  circles: (p: Dot) => Box[];
+  far: Dot | undefined;
+}
+/** ~null */
+function dotLabel({
+  R,
+  p,
+  X,
+  Y,
+  ops,
+  report,
+  divisor,
+  L,
+  width,
+  boxes,
+  circles,
+  far,
+}: DotLabelInput): VNode | null {
+  const r = R(p.ns),
+    cx = X(Math.log10(p.x)),
+    cy = Y(Math.log10(p.y));
+  const head =
+    `${ops.handle[p.op]} ${midCut(report.opName(p.op), 24)}, ` +
+    `${formatMs(p.ns / divisor)} ms${['', ...(report.timesOf(p.ops) ? [report.timesOf(p.ops)] : [])].join(', ')}`;
+  const w = 8 + head.length * 6.9,
+    over = Math.max(L, Math.min(cx - w / 2, width - w));
+  // Beside the dot, else below or above it: where the words cover neither others nor a dot that
+  // can be seen.
+  const spots = (
+    [
+      [cx + r + 7, cy],
+      [cx - r - 7 - w, cy],
+      ...[16, 40, 64].map((y) => [over, cy + r + y] as const),
+      [over, cy - r - 20],
+    ] as const
+  ).map(([x, y]): Box => [x, y - 12, x + w, y + 18]);
+  const free = (box: Box): boolean =>
+    box[0] >= L &&
+    box[2] <= width &&
+    ![...boxes, ...circles(p)].some(
+      (b) => b[0] < box[2] && b[2] > box[0] && b[1] < box[3] && b[3] > box[1],
+    );
+  const box = spots.find(free) ?? (p === far ? spots[2]! : undefined);
+  if (!box) return null;
+  boxes.push(box);
+  return (
+    <g class="lab" data-testid={`dot-label-${ops.handle[p.op]}`}>
+      <text class="b halo" x={box[0]} y={box[1] + 12}>
+        {head}
+      </text>
+      <text class="i2 halo" x={box[0]} y={box[1] + 25}>
+        {p.roof / p.y >= 2
+          ? `${significant(p.roof / p.y)} times below the ${p.bound} roof`
+          : `${peakPercent(p.pct)}% of the ${p.bound} roof`}
+      </text>
+    </g>
+  );
+}
+
+interface RoofScalesInput {
+  dots: Dot[];
+  peaks: [string, number][];
+  bw: number;
+  width: number;
+  height: number;
+}
+/** Positions of rates and intensities in the plot. */
+function roofScales({ dots, peaks, bw, width, height }: RoofScalesInput) {
   const xs = dots.map((p) => Math.log10(p.x)),
     ys = dots.map((p) => Math.log10(p.y));
   // A conversion that counts a handful of FLOP would push all others together: it stands at the
@@ -120,6 +256,29 @@ function Plot({
     const from = Math.max(x0, y0 - s);
     return `M${X(from)} ${Y(from + s)}L${X(ridge)} ${Y(ridge + s)}${peak !== undefined ? `H${X(x1)}` : ''}`;
   };
+  return { Y, y1, X, x1, x0, ridge, L, T, B, xs, y0, roof, peak };
+}
+
+interface PlotProps {
+  dots: Dot[];
+  device: Device;
+  width: number;
+  height: number;
+  selected: number;
+  peaks: [string, number][];
+  divisor: number;
+}
+function Plot({ dots, device, width, height, selected, peaks, divisor }: PlotProps): VNode {
+  const { report } = useReport();
+  const { ops } = report;
+  const bw = device.bandwidth;
+  const { Y, y1, X, x1, x0, ridge, L, T, B, xs, y0, roof, peak } = roofScales({
+    dots,
+    peaks,
+    bw,
+    width,
+    height,
+  });
   const biggest = Math.max(...dots.map((p) => p.ns));
   const R = (ns: number): number =>
     Math.max(2, (dots.length > 3 ? 28 : 14) * Math.sqrt(ns / biggest));
@@ -147,47 +306,8 @@ function Plot({
           r = R(q.ns);
         return [x - r, y - r, x + r, y + r];
       });
-  const text = (p: Dot): VNode | null => {
-    const r = R(p.ns),
-      cx = X(Math.log10(p.x)),
-      cy = Y(Math.log10(p.y));
-    const head =
-      `${ops.handle[p.op]} ${midCut(report.opName(p.op), 24)}, ` +
-      `${formatMs(p.ns / divisor)} ms${['', ...(report.timesOf(p.ops) ? [report.timesOf(p.ops)] : [])].join(', ')}`;
-    const w = 8 + head.length * 6.9,
-      over = Math.max(L, Math.min(cx - w / 2, width - w));
-    // Beside the dot, else below or above it: where the words cover neither others nor a dot that
-    // can be seen.
-    const spots = (
-      [
-        [cx + r + 7, cy],
-        [cx - r - 7 - w, cy],
-        ...[16, 40, 64].map((y) => [over, cy + r + y] as const),
-        [over, cy - r - 20],
-      ] as const
-    ).map(([x, y]): Box => [x, y - 12, x + w, y + 18]);
-    const free = (box: Box): boolean =>
-      box[0] >= L &&
-      box[2] <= width &&
-      ![...boxes, ...circles(p)].some(
-        (b) => b[0] < box[2] && b[2] > box[0] && b[1] < box[3] && b[3] > box[1],
-      );
-    const box = spots.find(free) ?? (p === far ? spots[2]! : undefined);
-    if (!box) return null;
-    boxes.push(box);
-    return (
-      <g class="lab" data-testid={`dot-label-${ops.handle[p.op]}`}>
-        <text class="b halo" x={box[0]} y={box[1] + 12}>
-          {head}
-        </text>
-        <text class="i2 halo" x={box[0]} y={box[1] + 25}>
-          {p.roof / p.y >= 2
-            ? `${significant(p.roof / p.y)} times below the ${p.bound} roof`
-            : `${peakPercent(p.pct)}% of the ${p.bound} roof`}
-        </text>
-      </g>
-    );
-  };
+  const text = (p: Dot): VNode | null =>
+    dotLabel({ R, p, X, Y, ops, report, divisor, L, width, boxes, circles, far });
   return (
     <svg
       width={width}
@@ -196,30 +316,20 @@ function Plot({
       role="img"
       aria-label={`Roofline of ${dots.length} instructions, as in the table beside it`}
     >
-      {Array.from({ length: x1 - x0 + 1 }, (_, i) => x0 + i).map((v) => (
-        <g>
-          <path class="g" d={`M${X(v)} ${T}V${height - B}`} />
-          <text class={`d ${v === x1 ? 'e' : 'm'}`} x={X(v)} y={height - B + 14}>
-            {v === x0 && xs.some((x) => x < x0) && '≤ '}
-            {(x1 - v) % Math.ceil(44 / (X(1) - X(0)))
-              ? ''
-              : v >= 0
-                ? (10 ** v).toLocaleString('en')
-                : (10 ** v).toFixed(-v)}
-          </text>
-        </g>
-      ))}
-      {Array.from({ length: Math.floor(y1) - y0 + 1 }, (_, i) => y0 + i).map((v) => (
-        <g>
-          <path class="g" d={`M${L} ${Y(v)}H${width - 4}`} />
-          <text class="d e" x={L - 6} y={Y(v) + 4}>
-            {flopRate(10 ** v)
-              .replace('FLOP/s', '')
-              .replace('.00', '')
-              .replace(/\.0$/, '')}
-          </text>
-        </g>
-      ))}
+      <RoofGrid
+        x1={x1}
+        x0={x0}
+        X={X}
+        T={T}
+        height={height}
+        B={B}
+        xs={xs}
+        y1={y1}
+        y0={y0}
+        L={L}
+        Y={Y}
+        width={width}
+      />
       <text class="d m" x={(L + width) / 2} y={height - 4}>
         FLOP per byte moved
       </text>
@@ -246,23 +356,7 @@ function Plot({
         />
       )}
       {named.map((p) => (
-        <circle
-          class={
-            `rdot p-${ops.hue[p.op]} ${p.op === selected ? 'sel' : ''} ` +
-            `${isAbove(p) ? 'off' : ''}`
-          }
-          cx={X(Math.log10(p.x))}
-          cy={Y(Math.log10(p.y))}
-          r={R(p.ns)}
-          data-testid={`dot-${ops.handle[p.op]}`}
-          onClick={() => navigate({ sel: report.selOf({ type: 'op', row: p.op }) })}
-        >
-          <title>
-            {`${ops.handle[p.op]} ${ops.name[p.op]}: ${formatMs(p.ns / divisor)} ` +
-              'ms, ' +
-              `${isAbove(p) ? `above the ${p.bound} roof: it does not move what its shapes say` : `${peakPercent((100 * p.y) / p.roof)}% of the ${p.bound} roof`}\n${scopeText(ops.group[p.op]!, ops.opName[p.op]!)}`}
-          </title>
-        </circle>
+        <RoofDot p={p} selected={selected} X={X} Y={Y} R={R} divisor={divisor} />
       ))}
       <text
         class="b halo"
@@ -295,109 +389,60 @@ function Plot({
  */
 const isAbove = (p: Dot): boolean => p.y > 1.05 * p.roof;
 
-export function RooflinePage(): VNode {
-  const { report, view, state } = useReport();
-  const { ops } = report;
-  const gpu = state.args['gpu'] ?? '';
-  const device = gpuOf(report, gpu);
-  const [ref, width] = useWidth<HTMLDivElement>(800);
-  const d = view.divisor;
-  const sort = state.args['s'] ?? '-waste';
-  const found = useMemo(() => {
-    const dots: Dot[] = [];
-    let outNs = 0,
-      out = 0,
-      collectives = 0,
-      collectiveNs = 0;
-    // Copies of one instruction are one dot, as they are one row of Ops.
-    for (const row of opGroups(report, view, 'none', true)[0]?.rows ?? []) {
-      const r = row.op,
-        ns = row.ns;
-      const p = device && pointOf(report, device, r);
-      if (!p) {
-        if (ops.kind[r] === 'collective') {
-          ++collectives;
-          collectiveNs += ns;
-        } else {
-          ++out;
-          outNs += ns;
-        }
-        continue;
-      }
-      let work = 0,
-        whole = 0,
-        atRoof = 0,
-        expected = 0;
-      for (const o of row.ops) {
-        const part = view.opNs[o]! / ops.ns[o]!;
-        work += ops.flops[o]! * ops.calls[o]! * part;
-        whole += view.opNs[o]!;
-        atRoof += (pointOf(report, device, o)?.atRoof ?? NaN) * part;
-        expected += ops.expected[o]! * part;
-      }
-      // On the run's own device utilisations are those of run.db.
-      if (gpu === '' && row.wasteOf > 0) atRoof = ns - (row.waste * ns) / row.wasteOf;
-      const y = (work / whole) * 1e9;
-      dots.push({
-        ...p,
-        y,
-        ops: row.ops,
-        ns,
-        atRoof,
-        expected: gpu === '' ? expected : NaN,
-        waste: Math.max(0, ns - atRoof),
-        pct: (100 * atRoof) / ns,
-      });
-    }
-    return { dots, out, outNs, collectives, collectiveNs };
-  }, [report, view, device, gpu]);
-  const entity = report.resolve(state.sel);
-  const picked = entity?.type === 'op' ? entity.row : -1;
-  const selected = found.dots.find((p) => p.ops.includes(picked))?.op ?? -1;
-  if (report.bare)
-    return (
-      <NoHlo title="No roofline" lacks="nobody knows what FLOP and bytes a kernel should take" />
-    );
-  if (!device || !(device.bandwidth > 0)) {
-    return (
-      <Missing
-        title="No roofline"
-        command={
-          `xlatrace query ${report.meta.run.path.split('/').pop()} "SELECT ` +
-          'name, memory_bandwidth_bytes_per_s, peak_flops FROM device"'
-        }
-        why={
-          report.devices.some((x) => x.kind === 'cpu') &&
-          !report.devices.some((x) => x.kind === 'gpu')
-            ? 'This run is of a CPU: no peak rates are known for it. Choose a GPU ' +
-              'to see where its ops would stand.'
-            : 'How fast this device’s memory is the run does not say, and no table does.'
-        }
-      >
-        <GpuPicker report={report} value={gpu} />
-      </Missing>
-    );
-  }
-  if (found.dots.length === 0) {
-    return (
-      <Missing
-        title="No dot to draw"
-        why="No instruction that the filter leaves has both FLOP and bytes."
-      />
-    );
-  }
-  const used = new Map<string, number>();
-  for (const p of found.dots) {
-    const peak = peakFor(device, ops.dtype[p.op] ?? '', ops.kind[p.op]!);
-    if (peak) used.set(peak[0], peak[1]);
-  }
-  const peaks = [...used].sort((a, b) => b[1] - a[1]).slice(0, 4);
-  const under = found.dots.filter((p) => p.pct < 50);
-  const underNs = sumNs(under);
-  const worst = [...under].sort((a, b) => b.waste - a.waste)[0];
-  const base = comparable(report) && !view.filtered ? baseOps(report) : null;
-  const then = (p: Dot): number => sumBy(p.ops, (o) => base!.byOp[o]!) / baseDivisor(report);
-  const common = commonPath(report);
+interface RoofHeadingProps {
+  gpu: string;
+  found: { dots: Dot[]; out: number; outNs: number; collectives: number; collectiveNs: number };
+  base: BaseOps | null;
+  d: number;
+  table: TableProps<Dot>;
+}
+function RoofHeading({ gpu, found, base, d, table }: RoofHeadingProps): VNode {
+  const { report } = useReport();
+  return (
+    <HeadingBar>
+      <h2>Distance to the hardware limit</h2>
+      <GpuPicker report={report} value={gpu} />
+      <span class="sm ink2">
+        area = {report.perStep} · colour = phase
+        {found.dots.some(isAbove) &&
+          ' · hollow: above its roof, it does not move what its shapes say'}
+      </span>
+      <HeadingEnd>
+        <TotalsNote delta={base !== null} />
+        {found.collectives + found.out > 0 && (
+          <>
+            not drawn:{' '}
+            {[
+              found.collectives > 0
+                ? `${plural(found.collectives, 'collective')} (${formatMs(found.collectiveNs / d)} ` +
+                  'ms)'
+                : '',
+              found.out > 0
+                ? `${thousands(found.out)} without FLOP or bytes (${formatMs(found.outNs / d)} ` +
+                  'ms)'
+                : '',
+            ]
+              .filter(Boolean)
+              .join(', ')}{' '}
+            ·{' '}
+          </>
+        )}
+        <CopyMenu table={table} />
+      </HeadingEnd>
+    </HeadingBar>
+  );
+}
+
+interface RoofColumnsInput {
+  ops: Ops;
+  common: string;
+  report: Report;
+  d: number;
+  gpu: string;
+  base: BaseOps | null;
+  then: (p: Dot) => number;
+}
+function roofColumns({ ops, common, report, d, gpu, base, then }: RoofColumnsInput): Column<Dot>[] {
   const columns: Column<Dot>[] = [
     {
       id: 'op',
@@ -469,6 +514,132 @@ export function RooflinePage(): VNode {
       cls: 'ink2',
     }),
   ];
+  return columns;
+}
+
+interface RoofDotsInput {
+  report: Report;
+  view: View;
+  device: Device | undefined;
+  ops: Ops;
+  gpu: string;
+}
+/** Instructions with FLOP and bytes, and the time of all others. */
+function roofDots({ report, view, device, ops, gpu }: RoofDotsInput): {
+  dots: Dot[];
+  out: number;
+  outNs: number;
+  collectives: number;
+  collectiveNs: number;
+} {
+  const dots: Dot[] = [];
+  let outNs = 0,
+    out = 0,
+    collectives = 0,
+    collectiveNs = 0;
+  // Copies of one instruction are one dot, as they are one row of Ops.
+  for (const row of opGroups(report, view, 'none', true)[0]?.rows ?? []) {
+    const r = row.op,
+      ns = row.ns;
+    const p = device && pointOf(report, device, r);
+    if (!p) {
+      if (ops.kind[r] === 'collective') {
+        ++collectives;
+        collectiveNs += ns;
+      } else {
+        ++out;
+        outNs += ns;
+      }
+      continue;
+    }
+    let work = 0,
+      whole = 0,
+      atRoof = 0,
+      expected = 0;
+    for (const o of row.ops) {
+      const part = view.opNs[o]! / ops.ns[o]!;
+      work += ops.flops[o]! * ops.calls[o]! * part;
+      whole += view.opNs[o]!;
+      atRoof += (pointOf(report, device, o)?.atRoof ?? NaN) * part;
+      expected += ops.expected[o]! * part;
+    }
+    // On the run's own device utilisations are those of run.db.
+    if (gpu === '' && row.wasteOf > 0) atRoof = ns - (row.waste * ns) / row.wasteOf;
+    const y = (work / whole) * 1e9;
+    dots.push({
+      ...p,
+      y,
+      ops: row.ops,
+      ns,
+      atRoof,
+      expected: gpu === '' ? expected : NaN,
+      waste: Math.max(0, ns - atRoof),
+      pct: (100 * atRoof) / ns,
+    });
+  }
+  return { dots, out, outNs, collectives, collectiveNs };
+}
+
+export function RooflinePage(): VNode {
+  const { report, view, state } = useReport();
+  const { ops } = report;
+  const gpu = state.args['gpu'] ?? '';
+  const device = gpuOf(report, gpu);
+  const [ref, width] = useWidth<HTMLDivElement>(800);
+  const d = view.divisor;
+  const sort = state.args['s'] ?? '-waste';
+  const found = useMemo(
+    () => roofDots({ report, view, device, ops, gpu }),
+    [report, view, device, gpu],
+  );
+  const entity = report.resolve(state.sel);
+  const picked = entity?.type === 'op' ? entity.row : -1;
+  const selected = found.dots.find((p) => p.ops.includes(picked))?.op ?? -1;
+  if (report.bare)
+    return (
+      <NoHlo title="No roofline" lacks="nobody knows what FLOP and bytes a kernel should take" />
+    );
+  if (!device || !(device.bandwidth > 0)) {
+    return (
+      <Missing
+        title="No roofline"
+        command={
+          `xlatrace query ${report.meta.run.path.split('/').pop()} "SELECT ` +
+          'name, memory_bandwidth_bytes_per_s, peak_flops FROM device"'
+        }
+        why={
+          report.devices.some((x) => x.kind === 'cpu') &&
+          !report.devices.some((x) => x.kind === 'gpu')
+            ? 'This run is of a CPU: no peak rates are known for it. Choose a GPU ' +
+              'to see where its ops would stand.'
+            : 'How fast this device’s memory is the run does not say, and no table does.'
+        }
+      >
+        <GpuPicker report={report} value={gpu} />
+      </Missing>
+    );
+  }
+  if (found.dots.length === 0) {
+    return (
+      <Missing
+        title="No dot to draw"
+        why="No instruction that the filter leaves has both FLOP and bytes."
+      />
+    );
+  }
+  const used = new Map<string, number>();
+  for (const p of found.dots) {
+    const peak = peakFor(device, ops.dtype[p.op] ?? '', ops.kind[p.op]!);
+    if (peak) used.set(peak[0], peak[1]);
+  }
+  const peaks = [...used].sort((a, b) => b[1] - a[1]).slice(0, 4);
+  const under = found.dots.filter((p) => p.pct < 50);
+  const underNs = sumNs(under);
+  const worst = [...under].sort((a, b) => b.waste - a.waste)[0];
+  const base = comparable(report) && !view.filtered ? baseOps(report) : null;
+  const then = (p: Dot): number => sumBy(p.ops, (o) => base!.byOp[o]!) / baseDivisor(report);
+  const common = commonPath(report);
+  const columns = roofColumns({ ops, common, report, d, gpu, base, then });
   const rows = sorted(found.dots, columns, sort);
   const lines: Line<Dot>[] = rows.map((p) => ({
     key: ops.handle[p.op] || String(p.op),
@@ -492,37 +663,7 @@ export function RooflinePage(): VNode {
   const height = Math.max(380, Math.min(640, window.innerHeight - 240));
   return (
     <>
-      <HeadingBar>
-        <h2>Distance to the hardware limit</h2>
-        <GpuPicker report={report} value={gpu} />
-        <span class="sm ink2">
-          area = {report.perStep} · colour = phase
-          {found.dots.some(isAbove) &&
-            ' · hollow: above its roof, it does not move what its shapes say'}
-        </span>
-        <HeadingEnd>
-          <TotalsNote delta={base !== null} />
-          {found.collectives + found.out > 0 && (
-            <>
-              not drawn:{' '}
-              {[
-                found.collectives > 0
-                  ? `${plural(found.collectives, 'collective')} (${formatMs(found.collectiveNs / d)} ` +
-                    'ms)'
-                  : '',
-                found.out > 0
-                  ? `${thousands(found.out)} without FLOP or bytes (${formatMs(found.outNs / d)} ` +
-                    'ms)'
-                  : '',
-              ]
-                .filter(Boolean)
-                .join(', ')}{' '}
-              ·{' '}
-            </>
-          )}
-          <CopyMenu table={table} />
-        </HeadingEnd>
-      </HeadingBar>
+      <RoofHeading gpu={gpu} found={found} base={base} d={d} table={table} />
       <p class="note">
         Instructions under half of their bound hold <b>{formatMs(underNs / d)} ms</b>
         {report.meta.basis.steady ? ' per step' : ''}

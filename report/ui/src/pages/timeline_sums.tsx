@@ -30,7 +30,7 @@ import {
 } from '../components/table';
 import { useReport } from '../ctx';
 import { launchesNow } from '../data/launches';
-import type { Entity, Report } from '../data/report';
+import type { Entity, Report, StepRow } from '../data/report';
 import type { View } from '../data/view';
 import {
   duration,
@@ -200,19 +200,14 @@ const nameColumn = (by: SumBy, label: string): Column<{ name: string; hue: Hue; 
   ),
 });
 
-function Heading({
-  text,
-  tl,
-  device,
-  by,
-  table,
-}: {
+interface HeadingProps {
   text: string;
   tl: Timeline;
   device: number;
   by: SumBy;
   table: TableProps<never>;
-}): VNode {
+}
+function Heading({ text, tl, device, by, table }: HeadingProps): VNode {
   return (
     <HeadingBar>
       <h3>
@@ -267,22 +262,87 @@ const entityOf = (by: SumBy, r: { key: string; op: number }): Entity | undefined
       ? { type: 'kernel', row: Number(r.key) }
       : undefined;
 
-/** `step`: the range is one whole step, which figures per step of the base can stand beside. */
-export function Selection({
-  report,
-  view,
-  tl,
-  range: all,
-  whole,
-  step,
-}: {
+interface SelectionProps {
   report: Report;
   view: View;
   tl: Timeline;
   range: [number, number];
   whole: boolean;
   step: boolean;
-}): VNode {
+}
+interface SumLinesInput {
+  rows: SumRow[];
+  by: SumBy;
+  time: (ns: number) => string;
+  span: number;
+  then: Map<string, number> | null;
+  was: (r: SumRow) => number;
+  total: number;
+  launches: number;
+  idle: number;
+}
+function sumLines({
+  rows,
+  by,
+  time,
+  span,
+  then,
+  was,
+  total,
+  launches,
+  idle,
+}: SumLinesInput): Line<SumRow>[] {
+  const lines: Line<SumRow>[] = rows
+    .slice(0, MAX_ROWS)
+    .map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: entityOf(by, r) }));
+  const less = rows.slice(MAX_ROWS),
+    rest = sumBy(less, (r) => r.ns),
+    restIdle = sumBy(less, (r) => r.idle);
+  if (rows.length > MAX_ROWS)
+    lines.push({
+      key: 'others',
+      kind: 'others',
+      lead: plural(rows.length - MAX_ROWS, 'other'),
+      ns: Math.round(rest),
+      cells: {
+        ms: time(rest),
+        pct: percent(rest, span),
+        launches: thousands(sumBy(less, (r) => r.n)),
+        idle: restIdle > 0 ? formatUs(restIdle) : '',
+        ...(then && {
+          base: formatMs(sumBy(less, was)),
+          delta: signed((rest - sumBy(less, was)) / 1e6),
+        }),
+      },
+    });
+  const here = new Set(rows.map((r) => r.key));
+  const gone = then ? [...then].reduce((a, [key, v]) => a + (here.has(key) ? 0 : v), 0) : 0;
+  if (gone >= 500)
+    lines.push({
+      key: 'gone',
+      kind: 'others',
+      lead: 'only in the base',
+      cells: { base: formatMs(gone), delta: signed(-gone / 1e6) },
+    });
+  const before = then ? [...then.values()].reduce((a, v) => a + v, 0) : 0;
+  lines.push({
+    key: 'total',
+    kind: 'total',
+    lead: 'device time in the range',
+    ns: Math.round(total),
+    cells: {
+      ms: time(total),
+      pct: percent(total, span),
+      launches: thousands(launches),
+      idle: idle > 0 ? formatUs(idle) : '',
+      ...(then && { base: formatMs(before), delta: signed((total - before) / 1e6) }),
+    },
+  });
+  return lines;
+}
+
+/** `step`: the range is one whole step, which figures per step of the base can stand beside. */
+export function Selection({ report, view, tl, range: all, whole, step }: SelectionProps): VNode {
   const { by, label, device } = useChoice(tl);
   // The range is that of all devices; a device's step has its own begin and end.
   const own =
@@ -351,52 +411,7 @@ export function Selection({
       { width: 330, from: 1000, cls: 'ink2 name' },
     ),
   ];
-  const lines: Line<SumRow>[] = rows
-    .slice(0, MAX_ROWS)
-    .map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns), entity: entityOf(by, r) }));
-  const less = rows.slice(MAX_ROWS),
-    rest = sumBy(less, (r) => r.ns),
-    restIdle = sumBy(less, (r) => r.idle);
-  if (rows.length > MAX_ROWS)
-    lines.push({
-      key: 'others',
-      kind: 'others',
-      lead: plural(rows.length - MAX_ROWS, 'other'),
-      ns: Math.round(rest),
-      cells: {
-        ms: time(rest),
-        pct: percent(rest, span),
-        launches: thousands(sumBy(less, (r) => r.n)),
-        idle: restIdle > 0 ? formatUs(restIdle) : '',
-        ...(then && {
-          base: formatMs(sumBy(less, was)),
-          delta: signed((rest - sumBy(less, was)) / 1e6),
-        }),
-      },
-    });
-  const here = new Set(rows.map((r) => r.key));
-  const gone = then ? [...then].reduce((a, [key, v]) => a + (here.has(key) ? 0 : v), 0) : 0;
-  if (gone >= 500)
-    lines.push({
-      key: 'gone',
-      kind: 'others',
-      lead: 'only in the base',
-      cells: { base: formatMs(gone), delta: signed(-gone / 1e6) },
-    });
-  const before = then ? [...then.values()].reduce((a, v) => a + v, 0) : 0;
-  lines.push({
-    key: 'total',
-    kind: 'total',
-    lead: 'device time in the range',
-    ns: Math.round(total),
-    cells: {
-      ms: time(total),
-      pct: percent(total, span),
-      launches: thousands(launches),
-      idle: idle > 0 ? formatUs(idle) : '',
-      ...(then && { base: formatMs(before), delta: signed((total - before) / 1e6) }),
-    },
-  });
+  const lines = sumLines({ rows, by, time, span, then, was, total, launches, idle });
   const table: TableProps<SumRow> = {
     columns,
     lines,
@@ -430,20 +445,89 @@ interface PairRow {
   nb: number;
 }
 
-/** What two steps spend differently, on one device; `range` counts from the begin of each. */
-export function Difference({
-  report,
-  view,
-  tl,
-  pair,
-  range,
-}: {
+interface DifferenceProps {
   report: Report;
   view: View;
   tl: Timeline;
   pair: readonly [number, number];
   range: [number, number] | null;
-}): VNode {
+}
+interface PairLinesInput {
+  rows: PairRow[];
+  by: SumBy;
+  range: [number, number] | null;
+  first: StepRow | undefined;
+  second: StepRow | undefined;
+  view: View;
+  report: Report;
+  device: number;
+  pair: readonly [number, number];
+}
+function pairLines({
+  rows,
+  by,
+  range,
+  first,
+  second,
+  view,
+  report,
+  device,
+  pair,
+}: PairLinesInput): Line<PairRow>[] {
+  const lines: Line<PairRow>[] = rows
+    .slice(0, MAX_ROWS)
+    .map((r) => ({ key: r.key, row: r, ns: Math.round(r.a - r.b), entity: entityOf(by, r) }));
+  const sum = (f: (r: PairRow) => number, from = 0): number => sumBy(rows.slice(from), f);
+  const cells = (a: number, b: number): Record<string, string> => ({
+    a: formatMs(a),
+    b: formatMs(b),
+    delta: signed((a - b) / 1e6),
+  });
+  if (rows.length > MAX_ROWS)
+    lines.push({
+      key: 'others',
+      kind: 'others',
+      lead: plural(rows.length - MAX_ROWS, 'other'),
+      cells: {
+        ...cells(
+          sum((r) => r.a, MAX_ROWS),
+          sum((r) => r.b, MAX_ROWS),
+        ),
+        launches:
+          `${thousands(sum((r) => r.na, MAX_ROWS))}, ` + `${thousands(sum((r) => r.nb, MAX_ROWS))}`,
+      },
+    });
+  lines.push({
+    key: 'total',
+    kind: 'total',
+    lead: 'device time',
+    ns: Math.round(sum((r) => r.a - r.b)),
+    cells: cells(
+      sum((r) => r.a),
+      sum((r) => r.b),
+    ),
+  });
+  if (!range && first && second && !view.filtered) {
+    const idle = (n: number): number =>
+      sumBy(report.gapSums, (g) => (g.device === device && g.step === n ? g.ns : 0));
+    lines.push({
+      key: 'idle',
+      kind: 'total',
+      lead: 'idle in gaps over 1 µs',
+      cells: cells(idle(pair[0]), idle(pair[1])),
+    });
+    lines.push({
+      key: 'wall',
+      kind: 'total',
+      lead: 'the step',
+      cells: cells(first.end - first.start, second.end - second.start),
+    });
+  }
+  return lines;
+}
+
+/** What two steps spend differently, on one device; `range` counts from the begin of each. */
+export function Difference({ report, view, tl, pair, range }: DifferenceProps): VNode {
   const { by, label, device } = useChoice(tl);
   const [first, second] = pair.map((n) =>
     report.steps.find((s) => s.step === n && s.device === device),
@@ -500,55 +584,7 @@ export function Difference({
       num: true,
     },
   ];
-  const lines: Line<PairRow>[] = rows
-    .slice(0, MAX_ROWS)
-    .map((r) => ({ key: r.key, row: r, ns: Math.round(r.a - r.b), entity: entityOf(by, r) }));
-  const sum = (f: (r: PairRow) => number, from = 0): number => sumBy(rows.slice(from), f);
-  const cells = (a: number, b: number): Record<string, string> => ({
-    a: formatMs(a),
-    b: formatMs(b),
-    delta: signed((a - b) / 1e6),
-  });
-  if (rows.length > MAX_ROWS)
-    lines.push({
-      key: 'others',
-      kind: 'others',
-      lead: plural(rows.length - MAX_ROWS, 'other'),
-      cells: {
-        ...cells(
-          sum((r) => r.a, MAX_ROWS),
-          sum((r) => r.b, MAX_ROWS),
-        ),
-        launches:
-          `${thousands(sum((r) => r.na, MAX_ROWS))}, ` + `${thousands(sum((r) => r.nb, MAX_ROWS))}`,
-      },
-    });
-  lines.push({
-    key: 'total',
-    kind: 'total',
-    lead: 'device time',
-    ns: Math.round(sum((r) => r.a - r.b)),
-    cells: cells(
-      sum((r) => r.a),
-      sum((r) => r.b),
-    ),
-  });
-  if (!range && first && second && !view.filtered) {
-    const idle = (n: number): number =>
-      sumBy(report.gapSums, (g) => (g.device === device && g.step === n ? g.ns : 0));
-    lines.push({
-      key: 'idle',
-      kind: 'total',
-      lead: 'idle in gaps over 1 µs',
-      cells: cells(idle(pair[0]), idle(pair[1])),
-    });
-    lines.push({
-      key: 'wall',
-      kind: 'total',
-      lead: 'the step',
-      cells: cells(first.end - first.start, second.end - second.start),
-    });
-  }
+  const lines = pairLines({ rows, by, range, first, second, view, report, device, pair });
   const table: TableProps<PairRow> = {
     columns,
     lines,

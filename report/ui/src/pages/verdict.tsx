@@ -2,7 +2,7 @@
 // What is slow, why, and what to do first.
 
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { StateUpdater, Dispatch, useState } from 'preact/hooks';
 import {
   CellBar,
   Command,
@@ -26,14 +26,24 @@ import {
   SecondaryText,
   Tag,
 } from '../components/bits';
-import { FindingEvidence } from '../components/inspector';
+import { FindingEvidence } from '../components/inspector/finding';
 import { baseDivisor, BaseVerdict, comparable } from '../components/base';
 import { CopyMenu } from '../components/table';
 import { causesOfFinding, partSums } from '../data/idle';
 import { useReport } from '../ctx';
-import { kernelRows, opGroups } from '../data/oprows';
+import { KernelRow, kernelRows, opGroups, OpRow } from '../data/oprows';
 import { atMost, handlesOf } from '../data/report';
-import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
+import type {
+  BasisMeta,
+  Entity,
+  EvidenceItem,
+  Finding,
+  JobStep,
+  Ops,
+  Kernels,
+  Report,
+  Sentence,
+} from '../data/report';
 import { niceStep } from '../data/stats';
 import type { View } from '../data/view';
 import { navigate, hasPage } from '../state';
@@ -63,7 +73,7 @@ import {
   reasonWords,
 } from '../phases';
 
-interface HeadingBar {
+interface StepPartSum {
   part: Part;
   ns: number;
 }
@@ -85,12 +95,249 @@ function Facts({ report }: { report: Report }): VNode {
   );
 }
 
-function StepBar({ report, bars }: { report: Report; bars: HeadingBar[] }): VNode | null {
-  const [ref, width] = useWidth<HTMLDivElement>(1000);
-  const d = report.divisor;
-  const total = sumNs(bars);
-  if (total === 0) return null;
-  const { verdict, findings } = report.meta;
+interface StepLegendProps {
+  bars: StepPartSum[];
+  d: number;
+  ofHatched: number;
+  label: (w: number, text: string) => boolean;
+  opText: string;
+  named: number;
+  times: string;
+  namedNs: number;
+  total: number;
+  before: number;
+}
+function StepLegend({
+  bars,
+  d,
+  ofHatched,
+  label,
+  opText,
+  named,
+  times,
+  namedNs,
+  total,
+  before,
+}: StepLegendProps): VNode {
+  return (
+    <div class="legend">
+      {bars.map((b) => (
+        <span class="ph sm" data-ns={b.ns}>
+          <span class={`ltr p-${partHue(b.part)}`} aria-hidden>
+            {LETTER[partHue(b.part)]}
+          </span>
+          {phaseWords(b.part)} <DimText>{formatMs(b.ns / d)}</DimText>
+        </span>
+      ))}
+      {ofHatched > 3 && !label(ofHatched, opText) && (
+        <span class="sm" data-testid="hatched">
+          hatched: <Handle op={named} /> {times} <DimText>{formatMs(namedNs / d)}</DimText>
+        </span>
+      )}
+      <span class="dim sm">
+        = {formatMs(total / d)} ms
+        {bars.some((b) => b.part.startsWith('exposed')) && '; a phase here is what computes of it'}
+        {before > 0 && '; below, thin: the base'}
+      </span>
+    </div>
+  );
+}
+
+interface StepTicksProps {
+  ticks: number[];
+  d: number;
+  scale: number;
+  best: Finding | undefined;
+  before: number;
+  width: number;
+}
+function StepTicks({ ticks, d, scale, best, before, width }: StepTicksProps): VNode {
+  return (
+    <>
+      {ticks.map((t, i) => {
+        const px = t * 1e6 * d * scale;
+        const y = best ? 84 : before > 0 ? 53 : 48;
+        return (
+          <g>
+            <path class="ax" d={`M${Math.min(width - 0.5, px + 0.5)} ${y}v4`} />
+            <text class={`d ${i === 0 ? '' : px > width - 20 ? 'e' : 'm'}`} x={px} y={y + 14}>
+              {t === 0 ? '0 ms' : Number(t.toPrecision(6))}
+            </text>
+          </g>
+        );
+      })}
+    </>
+  );
+}
+
+interface SavedBarProps {
+  best: Finding;
+  w: number;
+  total: number;
+  scale: number;
+  d: number;
+  saved: number;
+  width: number;
+}
+/** The step that is left after the largest saving. */
+function SavedBar({ best, w, total, scale, d, saved, width }: SavedBarProps): VNode {
+  return (
+    <g>
+      <text class="d" x="0" y="60">
+        after {best.handle}, at best
+      </text>
+      <rect
+        x=".5"
+        y="66.5"
+        width={Math.max(0, w)}
+        height="12"
+        fill="none"
+        stroke="var(--line-2)"
+        stroke-dasharray="3 2"
+      />
+      <rect
+        x={w}
+        y="66"
+        width={Math.max(0, total * scale - w)}
+        height="13"
+        fill="url(#sav)"
+        opacity=".6"
+      />
+      {w > 60 && (
+        <text class="i2 b" x="7" y="76.5">
+          {formatMs(total / d - saved)} ms
+        </text>
+      )}
+      <text class="i2 e halo" x={width - w > 150 ? width - 5 : w - 6} y="76.5">
+        {atMost(best) && 'at most '}
+        {formatMs(saved)} ms less
+      </text>
+    </g>
+  );
+}
+
+interface StepPartProps {
+  b: {
+    x: number;
+    w: number;
+    hue:
+      | 'forward'
+      | 'loss'
+      | 'recompute'
+      | 'backward'
+      | 'optimizer'
+      | 'other'
+      | 'unknown'
+      | 'idle'
+      | 'collective'
+      | 'copy';
+    part: Part;
+    ns: number;
+  };
+  d: number;
+  total: number;
+  ow: number;
+  ox: number;
+  divided: boolean;
+  label: (w: number, text: string) => boolean;
+  opText: string;
+  restWidth: number;
+  rest: string;
+  show: boolean;
+}
+/** One part of the step: its box, its name, and the op of the headline in it. */
+function StepPart({
+  b,
+  d,
+  total,
+  ow,
+  ox,
+  divided,
+  label,
+  opText,
+  restWidth,
+  rest,
+  show,
+}: StepPartProps): VNode {
+  return (
+    <g data-testid={`part-${b.part}`} data-ns={b.ns}>
+      <title>
+        {`${phaseWords(b.part)}: ${formatMs(b.ns / d)} ms, ` + `${percent(b.ns, total)}%`}
+      </title>
+      {b.part === 'idle' ? (
+        <rect
+          x={b.x + 0.5}
+          y="18"
+          width={Math.max(0.8, b.w - 1)}
+          height="26"
+          fill="url(#idl)"
+          stroke="var(--ph-idle)"
+          stroke-width=".6"
+        />
+      ) : (
+        <rect class={`f p-${b.hue}`} x={b.x} y="18" width={b.w} height="26" />
+      )}
+      {ow > 3 && (
+        <>
+          <rect x={ox} y="18" width={ow} height="26" fill="url(#hat)" />
+          <rect
+            x={ox + 0.75}
+            y="18.75"
+            width={Math.max(0, ow - 1.5)}
+            height="24.5"
+            fill="none"
+            stroke="var(--ink)"
+            stroke-width="1.5"
+          />
+        </>
+      )}
+      {(divided || (ow >= b.w && label(ow, opText))) && (
+        <text class={`on b p-${b.hue}`} x={ox + 8} y="35">
+          {opText}
+        </text>
+      )}
+      {b.part !== 'idle' && label(restWidth, rest) && (
+        <text class={`on b p-${b.hue}`} x={b.x + 7} y="35">
+          {rest}
+        </text>
+      )}
+      {show && (
+        <text class="i2" x={b.x} y="11">
+          {phaseWords(b.part)}
+        </text>
+      )}
+    </g>
+  );
+}
+
+function savedTicks(findings: Finding[], total: number, d: number, width: number) {
+  const best = findings.find(
+    (f) =>
+      f.saves_high_ns_per_step !== null &&
+      !f.saves_in_run &&
+      f.saves_high_ns_per_step > 0 &&
+      f.saves_high_ns_per_step < total / d,
+  );
+  const saved = best?.saves_high_ns_per_step ?? 0;
+  const tick = niceStep(total / d / 1e6, width / 150);
+  const ticks: number[] = [];
+  for (let t = 0; t <= total / d / 1e6 + tick * 1e-6; t += tick) ticks.push(t);
+  return { best, saved, ticks };
+}
+
+function headlineOp(
+  verdict: {
+    given: boolean;
+    sentence: Sentence;
+    lede: Sentence;
+    headline: Sentence;
+    reason: Sentence;
+    op: string | null;
+    not_known: Sentence[];
+  },
+  report: Report,
+  d: number,
+) {
   const named = verdict.op ? report.opOfHandle(verdict.op) : -1;
   // The headline speaks of all copies of an unrolled instruction, and so does the bar.
   const copies = named >= 0 ? report.copiesOf(named) : [],
@@ -105,20 +352,20 @@ function StepBar({ report, bars }: { report: Report; bars: HeadingBar[] }): VNod
           ns: (b.ns / baseDivisor(report)) * d,
         }))
       : [];
+  return { then, named, times, namedNs };
+}
+
+function StepBar({ report, bars }: { report: Report; bars: StepPartSum[] }): VNode | null {
+  const [ref, width] = useWidth<HTMLDivElement>(1000);
+  const d = report.divisor;
+  const total = sumNs(bars);
+  if (total === 0) return null;
+  const { verdict, findings } = report.meta;
+  const { then, named, times, namedNs } = headlineOp(verdict, report, d);
   const before = sumNs(then);
   const scale = width / Math.max(total, before);
-  const best = findings.find(
-    (f) =>
-      f.saves_high_ns_per_step !== null &&
-      !f.saves_in_run &&
-      f.saves_high_ns_per_step > 0 &&
-      f.saves_high_ns_per_step < total / d,
-  );
-  const saved = best?.saves_high_ns_per_step ?? 0;
-  const tick = niceStep(total / d / 1e6, width / 150);
-  const ticks: number[] = [];
-  for (let t = 0; t <= total / d / 1e6 + tick * 1e-6; t += tick) ticks.push(t);
-  const boxesOf = (list: HeadingBar[]) => {
+  const { best, saved, ticks } = savedTicks(findings, total, d, width);
+  const boxesOf = (list: StepPartSum[]) => {
     let x = 0;
     return list.map((b) => {
       const at = x;
@@ -163,53 +410,19 @@ function StepBar({ report, bars }: { report: Report; bars: HeadingBar[] }): VNod
               : `${LETTER[b.hue]}  ${formatMs(b.ns / d)}`;
             const restWidth = divided ? b.w - ow : ow >= b.w && label(ow, opText) ? 0 : b.w;
             return (
-              <g data-testid={`part-${b.part}`} data-ns={b.ns}>
-                <title>
-                  {`${phaseWords(b.part)}: ${formatMs(b.ns / d)} ms, ` + `${percent(b.ns, total)}%`}
-                </title>
-                {b.part === 'idle' ? (
-                  <rect
-                    x={b.x + 0.5}
-                    y="18"
-                    width={Math.max(0.8, b.w - 1)}
-                    height="26"
-                    fill="url(#idl)"
-                    stroke="var(--ph-idle)"
-                    stroke-width=".6"
-                  />
-                ) : (
-                  <rect class={`f p-${b.hue}`} x={b.x} y="18" width={b.w} height="26" />
-                )}
-                {ow > 3 && (
-                  <>
-                    <rect x={ox} y="18" width={ow} height="26" fill="url(#hat)" />
-                    <rect
-                      x={ox + 0.75}
-                      y="18.75"
-                      width={Math.max(0, ow - 1.5)}
-                      height="24.5"
-                      fill="none"
-                      stroke="var(--ink)"
-                      stroke-width="1.5"
-                    />
-                  </>
-                )}
-                {(divided || (ow >= b.w && label(ow, opText))) && (
-                  <text class={`on b p-${b.hue}`} x={ox + 8} y="35">
-                    {opText}
-                  </text>
-                )}
-                {b.part !== 'idle' && label(restWidth, rest) && (
-                  <text class={`on b p-${b.hue}`} x={b.x + 7} y="35">
-                    {rest}
-                  </text>
-                )}
-                {show && (
-                  <text class="i2" x={b.x} y="11">
-                    {phaseWords(b.part)}
-                  </text>
-                )}
-              </g>
+              <StepPart
+                b={b}
+                d={d}
+                total={total}
+                ow={ow}
+                ox={ox}
+                divided={divided}
+                label={label}
+                opText={opText}
+                restWidth={restWidth}
+                rest={rest}
+                show={show}
+              />
             );
           })}
           {boxesOf(then).map((b) => (
@@ -228,74 +441,32 @@ function StepBar({ report, bars }: { report: Report; bars: HeadingBar[] }): VNod
             (() => {
               const w = (total / d - saved) * d * scale;
               return (
-                <g>
-                  <text class="d" x="0" y="60">
-                    after {best.handle}, at best
-                  </text>
-                  <rect
-                    x=".5"
-                    y="66.5"
-                    width={Math.max(0, w)}
-                    height="12"
-                    fill="none"
-                    stroke="var(--line-2)"
-                    stroke-dasharray="3 2"
-                  />
-                  <rect
-                    x={w}
-                    y="66"
-                    width={Math.max(0, total * scale - w)}
-                    height="13"
-                    fill="url(#sav)"
-                    opacity=".6"
-                  />
-                  {w > 60 && (
-                    <text class="i2 b" x="7" y="76.5">
-                      {formatMs(total / d - saved)} ms
-                    </text>
-                  )}
-                  <text class="i2 e halo" x={width - w > 150 ? width - 5 : w - 6} y="76.5">
-                    {atMost(best) && 'at most '}
-                    {formatMs(saved)} ms less
-                  </text>
-                </g>
+                <SavedBar
+                  best={best}
+                  w={w}
+                  total={total}
+                  scale={scale}
+                  d={d}
+                  saved={saved}
+                  width={width}
+                />
               );
             })()}
-          {ticks.map((t, i) => {
-            const px = t * 1e6 * d * scale;
-            const y = best ? 84 : before > 0 ? 53 : 48;
-            return (
-              <g>
-                <path class="ax" d={`M${Math.min(width - 0.5, px + 0.5)} ${y}v4`} />
-                <text class={`d ${i === 0 ? '' : px > width - 20 ? 'e' : 'm'}`} x={px} y={y + 14}>
-                  {t === 0 ? '0 ms' : Number(t.toPrecision(6))}
-                </text>
-              </g>
-            );
-          })}
+          <StepTicks ticks={ticks} d={d} scale={scale} best={best} before={before} width={width} />
         </svg>
       </div>
-      <div class="legend">
-        {bars.map((b) => (
-          <span class="ph sm" data-ns={b.ns}>
-            <span class={`ltr p-${partHue(b.part)}`} aria-hidden>
-              {LETTER[partHue(b.part)]}
-            </span>
-            {phaseWords(b.part)} <DimText>{formatMs(b.ns / d)}</DimText>
-          </span>
-        ))}
-        {ofHatched > 3 && !label(ofHatched, opText) && (
-          <span class="sm" data-testid="hatched">
-            hatched: <Handle op={named} /> {times} <DimText>{formatMs(namedNs / d)}</DimText>
-          </span>
-        )}
-        <span class="dim sm">
-          = {formatMs(total / d)} ms
-          {bars.some((b) => b.part.startsWith('exposed')) &&
-            '; a phase here is what computes of it'}
-          {before > 0 && '; below, thin: the base'}
-        </span>
-      </div>
+      <StepLegend
+        bars={bars}
+        d={d}
+        ofHatched={ofHatched}
+        label={label}
+        opText={opText}
+        named={named}
+        times={times}
+        namedNs={namedNs}
+        total={total}
+        before={before}
+      />
     </figure>
   );
 }
@@ -368,6 +539,104 @@ function Evidence({ e, last }: { e: EvidenceItem; last: boolean }): VNode {
 
 const LEVEL = dict({ high: 3, medium: 2, low: 1 });
 
+function Confidence({ f }: { f: Finding }): VNode {
+  return (
+    <span class="sure" title={`confidence: ${f.confidence ?? 'unknown'}`}>
+      {[1, 2, 3].map((i) => (
+        <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} aria-hidden />
+      ))}{' '}
+      {f.confidence ?? '?'}
+      {f.saves_high_ns_per_step === null && (
+        <small>
+          <br />
+          that it is so
+        </small>
+      )}
+    </span>
+  );
+}
+
+/** The time that an action saves, and of what. */
+function Saving({ f, step }: { f: Finding; step: number }): VNode {
+  const { report } = useReport();
+  return (
+    <span class="save">
+      {f.saves_high_ns_per_step !== null ? (
+        <>
+          {atMost(f)}
+          {f.saves_in_run ? duration(f.saves_high_ns_per_step) : formatMs(f.saves_high_ns_per_step)}
+          {f.saves_in_run && <small>of the run</small>}
+          {!atMost(f) &&
+            f.saves_low_ns_per_step !== null &&
+            f.saves_low_ns_per_step < 0.9 * f.saves_high_ns_per_step && (
+              <small>at least {formatMs(f.saves_low_ns_per_step)}</small>
+            )}
+          {!f.saves_in_run && f.saves_high_ns_per_step <= step && (
+            <small>{percent(f.saves_high_ns_per_step, step)}% of the step</small>
+          )}
+          {report.jobStep && f.saves_high_ns_per_run != null && (
+            <small>{formatMs(f.saves_high_ns_per_run)} in all</small>
+          )}
+        </>
+      ) : (
+        <small>no figure</small>
+      )}
+    </span>
+  );
+}
+
+interface ActionLinksProps {
+  f: Finding;
+  handles: string[];
+  more: boolean;
+  open: '' | 'evidence' | 'check';
+  setOpen: Dispatch<StateUpdater<'' | 'evidence' | 'check'>>;
+  causes: string[];
+}
+/** Places, evidence and pages of an action. */
+function ActionLinks({ f, handles, more, open, setOpen, causes }: ActionLinksProps): VNode {
+  const { report } = useReport();
+  return (
+    <div class="meta">
+      {f.where_layer && <span>{f.where_layer}</span>}
+      {f.where_source && <LinkedText text={f.where_source} />}
+      {handles.map((h) => {
+        const e = report.entity(h);
+        return e && <Handle entity={e} />;
+      })}
+      {(more || f.basis) && (
+        <TextButton
+          aria-expanded={open === 'evidence'}
+          onClick={() => setOpen(open === 'evidence' ? '' : 'evidence')}
+        >
+          evidence{f.evidence.length > 2 ? ` ${f.evidence.length}` : ''}
+        </TextButton>
+      )}
+      {f.how_to_check && (
+        <TextButton
+          aria-expanded={open === 'check'}
+          onClick={() => setOpen(open === 'check' ? '' : 'check')}
+        >
+          how to check
+        </TextButton>
+      )}
+      <Link to={{ sel: f.handle }} class="h">
+        {f.handle}
+      </Link>
+      {causes.length > 0 && report.gaps.length > 0 && (
+        <Link to={{ page: 'idle', args: { cause: causes.join(',') } }} testid={`gaps-${f.handle}`}>
+          its gaps
+        </Link>
+      )}
+      {/skew|uneven|exposed_coll/.test(f.id) && hasPage(report, 'ranks') && (
+        <Link to={{ page: 'ranks' }} testid={`ranks-${f.handle}`}>
+          which rank
+        </Link>
+      )}
+    </div>
+  );
+}
+
 function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode {
   const { report, state, printing } = useReport();
   const [open, setOpen] = useState<'' | 'evidence' | 'check'>('');
@@ -409,46 +678,14 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
             </>
           )}
         </p>
-        <div class="meta">
-          {f.where_layer && <span>{f.where_layer}</span>}
-          {f.where_source && <LinkedText text={f.where_source} />}
-          {handles.map((h) => {
-            const e = report.entity(h);
-            return e && <Handle entity={e} />;
-          })}
-          {(more || f.basis) && (
-            <TextButton
-              aria-expanded={open === 'evidence'}
-              onClick={() => setOpen(open === 'evidence' ? '' : 'evidence')}
-            >
-              evidence{f.evidence.length > 2 ? ` ${f.evidence.length}` : ''}
-            </TextButton>
-          )}
-          {f.how_to_check && (
-            <TextButton
-              aria-expanded={open === 'check'}
-              onClick={() => setOpen(open === 'check' ? '' : 'check')}
-            >
-              how to check
-            </TextButton>
-          )}
-          <Link to={{ sel: f.handle }} class="h">
-            {f.handle}
-          </Link>
-          {causes.length > 0 && report.gaps.length > 0 && (
-            <Link
-              to={{ page: 'idle', args: { cause: causes.join(',') } }}
-              testid={`gaps-${f.handle}`}
-            >
-              its gaps
-            </Link>
-          )}
-          {/skew|uneven|exposed_coll/.test(f.id) && hasPage(report, 'ranks') && (
-            <Link to={{ page: 'ranks' }} testid={`ranks-${f.handle}`}>
-              which rank
-            </Link>
-          )}
-        </div>
+        <ActionLinks
+          f={f}
+          handles={handles}
+          more={more}
+          open={open}
+          setOpen={setOpen}
+          causes={causes}
+        />
         {(open === 'evidence' || printing) && (
           <div class="more">
             <FindingEvidence f={f} />
@@ -469,42 +706,8 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
           </div>
         )}
       </div>
-      <span class="save">
-        {f.saves_high_ns_per_step !== null ? (
-          <>
-            {atMost(f)}
-            {f.saves_in_run
-              ? duration(f.saves_high_ns_per_step)
-              : formatMs(f.saves_high_ns_per_step)}
-            {f.saves_in_run && <small>of the run</small>}
-            {!atMost(f) &&
-              f.saves_low_ns_per_step !== null &&
-              f.saves_low_ns_per_step < 0.9 * f.saves_high_ns_per_step && (
-                <small>at least {formatMs(f.saves_low_ns_per_step)}</small>
-              )}
-            {!f.saves_in_run && f.saves_high_ns_per_step <= step && (
-              <small>{percent(f.saves_high_ns_per_step, step)}% of the step</small>
-            )}
-            {report.jobStep && f.saves_high_ns_per_run != null && (
-              <small>{formatMs(f.saves_high_ns_per_run)} in all</small>
-            )}
-          </>
-        ) : (
-          <small>no figure</small>
-        )}
-      </span>
-      <span class="sure" title={`confidence: ${f.confidence ?? 'unknown'}`}>
-        {[1, 2, 3].map((i) => (
-          <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} aria-hidden />
-        ))}{' '}
-        {f.confidence ?? '?'}
-        {f.saves_high_ns_per_step === null && (
-          <small>
-            <br />
-            that it is so
-          </small>
-        )}
-      </span>
+      <Saving f={f} step={step} />
+      <Confidence f={f} />
     </li>
   );
 }
@@ -526,52 +729,145 @@ function Together({ report }: { report: Report }): VNode | null {
   );
 }
 
-/** The ops that hold most time stand below the actions; without HLO, the kernels. */
-function Largest({ report }: { report: Report }): VNode | null {
-  const { view } = useReport();
-  const { ops, kernels, bare } = report;
-  const d = view.divisor;
-  const line = (
+interface LargestTableProps {
+  width: (w: number) => VNode;
+  bare: boolean;
+  places: boolean;
+  wide: boolean;
+  more: boolean;
+  rows: (
+    | { ns: number; cells: VNode; calls: number; hue: Hue; key: string; entity: Entity }
+    | { cells: VNode; ns: number; calls: number; hue: Hue; key: string; entity: Entity }
+  )[];
+  most: number;
+  d: number;
+  rest: (KernelRow | OpRow)[];
+  sum: number;
+}
+function LargestTable({
+  width,
+  bare,
+  places,
+  wide,
+  more,
+  rows,
+  most,
+  d,
+  rest,
+  sum,
+}: LargestTableProps): VNode {
+  const { report, view } = useReport();
+  return (
+    <table class="fix" aria-label="Largest">
+      <colgroup>
+        {width(46)}
+        <col />
+        {width(28)}
+        {(!bare || places) && <col class="scope" />}
+        {!bare && <col class="src" style={{ width: '120px' }} />}
+        {width(wide ? 130 : 84)}
+        {width(56)}
+        {more && (
+          <>
+            {width(64)}
+            {width(70)}
+          </>
+        )}
+      </colgroup>
+      <thead>
+        <tr>
+          <th>
+            <span class="vh">handle</span>
+          </th>
+          <th>{bare ? 'kernel' : 'instruction'}</th>
+          <th>
+            <span class="vh">phase</span>
+          </th>
+          {(!bare || places) && <th class="scope">{bare ? 'launched in' : 'scope'}</th>}
+          {!bare && <th class="src">source</th>}
+          <NumberHead>{report.perStep}</NumberHead>
+          <NumberHead>%</NumberHead>
+          {more && (
+            <>
+              <NumberHead>calls</NumberHead>
+              <NumberHead>avg µs</NumberHead>
+            </>
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((r) => (
+          <tr
+            class="act-row"
+            data-testid={r.key}
+            data-ns={Math.round(r.ns)}
+            onClick={(e) =>
+              !(e.target as Element).closest('a') && navigate({ sel: report.selOf(r.entity) })
+            }
+          >
+            {r.cells}
+            <td class="num bar">
+              <CellBar value={r.ns} max={most} hue={r.hue} text={formatMs(r.ns / d)} />
+            </td>
+            <NumberCell>{percent(r.ns, view.total)}</NumberCell>
+            {more && (
+              <>
+                <NumberCell>{count(r.calls / d)}</NumberCell>
+                <NumberCell>{formatUs(r.ns / r.calls)}</NumberCell>
+              </>
+            )}
+          </tr>
+        ))}
+        {rest.length > 0 && (
+          <tr class="oth">
+            <td />
+            <td>{plural(rest.length, 'other')}</td>
+            <td />
+            {(!bare || places) && <td class="scope" />}
+            {!bare && <td class="src" />}
+            <NumberCell>{formatMs(sum / d)}</NumberCell>
+            <NumberCell>{percent(sum, view.total)}</NumberCell>
+            {more && (
+              <>
+                <td />
+                <td />
+              </>
+            )}
+          </tr>
+        )}
+      </tbody>
+    </table>
+  );
+}
+
+interface LargestRowsInput {
+  ofKernels: KernelRow[];
+  line: (
     entity: Entity,
     name: string,
     hue: Hue,
     ns: number,
     calls: number,
     times?: string,
-  ): { ns: number; cells: VNode; calls: number; hue: Hue; key: string; entity: Entity } => ({
-    ns,
-    calls,
-    hue,
-    entity,
-    key: 'row',
-    cells: (
-      <>
-        <td>
-          <Handle entity={entity} />
-        </td>
-        <td class="mono name">
-          <NameRow>
-            <MiddleCut text={name} />
-            {times && <Tag>{times}</Tag>}
-          </NameRow>
-        </td>
-        <td>
-          <Letter hue={hue} />
-        </td>
-      </>
-    ),
-  });
-  // What a small window has no room for.
-  const wide = window.innerWidth >= 640,
-    more = bare && wide;
-  // Of kernels that no instruction is known of: the host ranges that launched them.
-  const places = bare && report.launchedIn.size > 0;
-  // Either kernels or instructions.
-  const ofKernels = bare ? kernelRows(report, view) : [],
-    ofOps = (!bare && opGroups(report, view, 'none', true)[0]?.rows) || [];
-  const all = [...ofKernels, ...ofOps],
-    rest = all.slice(8);
-  if (all.length === 0) return null;
+  ) => { ns: number; cells: VNode; calls: number; hue: Hue; key: string; entity: Entity };
+  kernels: Kernels;
+  places: boolean;
+  report: Report;
+  ofOps: OpRow[];
+  ops: Ops;
+}
+function largestRows({
+  ofKernels,
+  line,
+  kernels,
+  places,
+  report,
+  ofOps,
+  ops,
+}: LargestRowsInput): (
+  | { ns: number; cells: VNode; calls: number; hue: Hue; key: string; entity: Entity }
+  | { cells: VNode; ns: number; calls: number; hue: Hue; key: string; entity: Entity }
+)[] {
   const rows = [
     ...ofKernels.slice(0, 8).map((k) => {
       const l = line(
@@ -622,6 +918,56 @@ function Largest({ report }: { report: Report }): VNode | null {
       };
     }),
   ];
+  return rows;
+}
+
+/** The ops that hold most time stand below the actions; without HLO, the kernels. */
+function Largest({ report }: { report: Report }): VNode | null {
+  const { view } = useReport();
+  const { ops, kernels, bare } = report;
+  const d = view.divisor;
+  const line = (
+    entity: Entity,
+    name: string,
+    hue: Hue,
+    ns: number,
+    calls: number,
+    times?: string,
+  ): { ns: number; cells: VNode; calls: number; hue: Hue; key: string; entity: Entity } => ({
+    ns,
+    calls,
+    hue,
+    entity,
+    key: 'row',
+    cells: (
+      <>
+        <td>
+          <Handle entity={entity} />
+        </td>
+        <td class="mono name">
+          <NameRow>
+            <MiddleCut text={name} />
+            {times && <Tag>{times}</Tag>}
+          </NameRow>
+        </td>
+        <td>
+          <Letter hue={hue} />
+        </td>
+      </>
+    ),
+  });
+  // What a small window has no room for.
+  const wide = window.innerWidth >= 640,
+    more = bare && wide;
+  // Of kernels that no instruction is known of: the host ranges that launched them.
+  const places = bare && report.launchedIn.size > 0;
+  // Either kernels or instructions.
+  const ofKernels = bare ? kernelRows(report, view) : [],
+    ofOps = (!bare && opGroups(report, view, 'none', true)[0]?.rows) || [];
+  const all = [...ofKernels, ...ofOps],
+    rest = all.slice(8);
+  if (all.length === 0) return null;
+  const rows = largestRows({ ofKernels, line, kernels, places, report, ofOps, ops });
   const most = rows[0]!.ns;
   const sum = sumNs(rest);
   const width = (w: number): VNode => <col style={{ width: `${w}px` }} />;
@@ -634,85 +980,18 @@ function Largest({ report }: { report: Report }): VNode | null {
           <Link to={{ page: 'ops' }}>all {thousands(all.length)}</Link> · <CopyMenu />
         </HeadingEnd>
       </HeadingBar>
-      <table class="fix" aria-label="Largest">
-        <colgroup>
-          {width(46)}
-          <col />
-          {width(28)}
-          {(!bare || places) && <col class="scope" />}
-          {!bare && <col class="src" style={{ width: '120px' }} />}
-          {width(wide ? 130 : 84)}
-          {width(56)}
-          {more && (
-            <>
-              {width(64)}
-              {width(70)}
-            </>
-          )}
-        </colgroup>
-        <thead>
-          <tr>
-            <th>
-              <span class="vh">handle</span>
-            </th>
-            <th>{bare ? 'kernel' : 'instruction'}</th>
-            <th>
-              <span class="vh">phase</span>
-            </th>
-            {(!bare || places) && <th class="scope">{bare ? 'launched in' : 'scope'}</th>}
-            {!bare && <th class="src">source</th>}
-            <NumberHead>{report.perStep}</NumberHead>
-            <NumberHead>%</NumberHead>
-            {more && (
-              <>
-                <NumberHead>calls</NumberHead>
-                <NumberHead>avg µs</NumberHead>
-              </>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((r) => (
-            <tr
-              class="act-row"
-              data-testid={r.key}
-              data-ns={Math.round(r.ns)}
-              onClick={(e) =>
-                !(e.target as Element).closest('a') && navigate({ sel: report.selOf(r.entity) })
-              }
-            >
-              {r.cells}
-              <td class="num bar">
-                <CellBar value={r.ns} max={most} hue={r.hue} text={formatMs(r.ns / d)} />
-              </td>
-              <NumberCell>{percent(r.ns, view.total)}</NumberCell>
-              {more && (
-                <>
-                  <NumberCell>{count(r.calls / d)}</NumberCell>
-                  <NumberCell>{formatUs(r.ns / r.calls)}</NumberCell>
-                </>
-              )}
-            </tr>
-          ))}
-          {rest.length > 0 && (
-            <tr class="oth">
-              <td />
-              <td>{plural(rest.length, 'other')}</td>
-              <td />
-              {(!bare || places) && <td class="scope" />}
-              {!bare && <td class="src" />}
-              <NumberCell>{formatMs(sum / d)}</NumberCell>
-              <NumberCell>{percent(sum, view.total)}</NumberCell>
-              {more && (
-                <>
-                  <td />
-                  <td />
-                </>
-              )}
-            </tr>
-          )}
-        </tbody>
-      </table>
+      <LargestTable
+        width={width}
+        bare={bare}
+        places={places}
+        wide={wide}
+        more={more}
+        rows={rows}
+        most={most}
+        d={d}
+        rest={rest}
+        sum={sum}
+      />
     </section>
   );
 }
@@ -783,8 +1062,131 @@ function touches(report: Report, view: View, f: Finding): boolean {
     : handles.some((h) => view.opNs[report.opOfHandle(h)]! > 0);
 }
 
+interface VerdictSideProps {
+  fine: { id: string; verdict: string; text: string; evidence: EvidenceItem[] }[];
+  verdict: {
+    given: boolean;
+    sentence: Sentence;
+    lede: Sentence;
+    headline: Sentence;
+    reason: Sentence;
+    op: string | null;
+    not_known: Sentence[];
+  };
+  withheld: { id: string; verdict: string; text: string; evidence: EvidenceItem[] }[];
+  launches: {
+    in_run: number;
+    in_page: number;
+    how: string;
+    steps: number[];
+    bin_ns: number | null;
+  };
+  db: string;
+  basis: BasisMeta;
+  jobStep: JobStep | undefined;
+}
+/** Checks, caveats and next commands beside the answer. */
+function VerdictSide({
+  fine,
+  verdict,
+  withheld,
+  launches,
+  db,
+  basis,
+  jobStep,
+}: VerdictSideProps): VNode {
+  const { report } = useReport();
+  return (
+    <aside class="side" aria-label="Beside the verdict">
+      <WhyStepsDiffer report={report} />
+      {fine.length > 0 && (
+        <section>
+          <h2>Looked at and fine</h2>
+          <ul>
+            {fine.map((r) => (
+              <li>
+                <span>
+                  <LinkedText text={r.text} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {verdict.not_known.length + withheld.length > 0 && (
+        <section class="q">
+          <h2>Not known</h2>
+          <ul class="q">
+            {verdict.not_known.map((s) => (
+              <li>
+                <span>
+                  <SentenceText pieces={s} />
+                </span>
+              </li>
+            ))}
+            {withheld.map((r) => (
+              <li>
+                <span>
+                  <LinkedText text={r.text} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {launches.how === 'steps' && (
+        <section>
+          <h2>Not in this file</h2>
+          <SecondaryText>
+            All {thousands(launches.in_run)} launches are in every table; the timeline holds{' '}
+            {thousands(launches.in_page)}.
+          </SecondaryText>
+        </section>
+      )}
+      <section>
+        <h2>Next</h2>
+        <SecondaryText>After a change record again and compare:</SecondaryText>
+        <Command text={`xlatrace report new.db --base ${db}`} />
+        {!basis.steady && !jobStep && (
+          <>
+            <SecondaryText>Record steady steps:</SecondaryText>
+            <Command text="xlatrace record --steps 3:23 -- python train.py" />
+          </>
+        )}
+      </section>
+    </aside>
+  );
+}
+
+function FilterNote({
+  basis,
+  findings,
+  all,
+  idle,
+}: {
+  basis: BasisMeta;
+  findings: Finding[];
+  all: Finding[];
+  idle: Finding[];
+}): VNode {
+  const { state, view } = useReport();
+  return (
+    <p class="note" data-testid="verdict-filter">
+      <code>{state.f}</code> leaves {msText(view.total / view.divisor)}
+      {basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and{' '}
+      {findings.length} of {plural(all.length, 'action')}
+      {idle.length > 0 &&
+        ` (${idle.map((f) => f.handle).join(', ')} ` +
+          `${idle.length === 1 ? 'is' : 'are'} about idle time, which no ` +
+          'filter narrows)'}
+      . The facts and the bar have no filter.{' '}
+      <TextButton onClick={() => navigate({ f: '' })}>clear the filter</TextButton>
+    </p>
+  );
+}
+
 export function VerdictPage(): VNode {
-  const { report, view, state } = useReport();
+  const { report, view } = useReport();
   const { verdict, findings: all, basis, run, launches } = report.meta;
   const fine = (report.meta.ruled_out ?? []).filter((r) => r.verdict !== 'withheld');
   const withheld = (report.meta.ruled_out ?? []).filter((r) => r.verdict === 'withheld');
@@ -815,19 +1217,7 @@ export function VerdictPage(): VNode {
           </p>
         )}
         {report.meta.base && <BaseVerdict />}
-        {view.filtered && (
-          <p class="note" data-testid="verdict-filter">
-            <code>{state.f}</code> leaves {msText(view.total / view.divisor)}
-            {basis.steady ? ' a step' : ''}, {percent(view.total, view.full)}% {view.of}, and{' '}
-            {findings.length} of {plural(all.length, 'action')}
-            {idle.length > 0 &&
-              ` (${idle.map((f) => f.handle).join(', ')} ` +
-                `${idle.length === 1 ? 'is' : 'are'} about idle time, which no ` +
-                'filter narrows)'}
-            . The facts and the bar have no filter.{' '}
-            <TextButton onClick={() => navigate({ f: '' })}>clear the filter</TextButton>
-          </p>
-        )}
+        {view.filtered && <FilterNote basis={basis} findings={findings} all={all} idle={idle} />}
         <Facts report={report} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
         {findings.length > 0 && (
@@ -863,64 +1253,15 @@ export function VerdictPage(): VNode {
           </p>
         )}
       </div>
-      <aside class="side" aria-label="Beside the verdict">
-        <WhyStepsDiffer report={report} />
-        {fine.length > 0 && (
-          <section>
-            <h2>Looked at and fine</h2>
-            <ul>
-              {fine.map((r) => (
-                <li>
-                  <span>
-                    <LinkedText text={r.text} />
-                  </span>
-                </li>
-              ))}
-            </ul>
-          </section>
-        )}
-        {verdict.not_known.length + withheld.length > 0 && (
-          <section class="q">
-            <h2>Not known</h2>
-            <ul class="q">
-              {verdict.not_known.map((s) => (
-                <li>
-                  <span>
-                    <SentenceText pieces={s} />
-                  </span>
-                </li>
-              ))}
-              {withheld.map((r) => (
-                <li>
-                  <span>
-                    <LinkedText text={r.text} />
-                  </span>
-                </li>
-              ))}
-            </ul>
-          </section>
-        )}
-        {launches.how === 'steps' && (
-          <section>
-            <h2>Not in this file</h2>
-            <SecondaryText>
-              All {thousands(launches.in_run)} launches are in every table; the timeline holds{' '}
-              {thousands(launches.in_page)}.
-            </SecondaryText>
-          </section>
-        )}
-        <section>
-          <h2>Next</h2>
-          <SecondaryText>After a change record again and compare:</SecondaryText>
-          <Command text={`xlatrace report new.db --base ${db}`} />
-          {!basis.steady && !jobStep && (
-            <>
-              <SecondaryText>Record steady steps:</SecondaryText>
-              <Command text="xlatrace record --steps 3:23 -- python train.py" />
-            </>
-          )}
-        </section>
-      </aside>
+      <VerdictSide
+        fine={fine}
+        verdict={verdict}
+        withheld={withheld}
+        launches={launches}
+        db={db}
+        basis={basis}
+        jobStep={jobStep}
+      />
     </div>
   );
 }

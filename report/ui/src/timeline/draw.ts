@@ -8,6 +8,7 @@ import type { Hue } from '../phases';
 import { HUES } from './pyramid';
 import { partAt, type Path } from '../data/path';
 import { firstVisible, type Segments, type Timeline, type Track } from './tracks';
+import { StreamLaunches } from '../data/launches';
 
 export interface Look {
   fill: Record<string, string>;
@@ -137,77 +138,78 @@ function drawPath(
   ctx.restore();
 }
 
-export function draw(
-  ctx: CanvasRenderingContext2D,
-  tl: Timeline,
-  d: Drawn,
-  look: Look,
-  nameOfSite: (site: number) => string,
-): void {
-  const GUTTER = tl.gutter;
-  const [v0, v1] = d.view;
-  const w = d.width - GUTTER;
-  const scale = w / (v1 - v0);
-  const X = (t: number): number => GUTTER + (t - v0) * scale;
-  ctx.fillStyle = look.bg;
-  ctx.fillRect(0, 0, d.width, tl.height);
-  ctx.textBaseline = 'middle';
-  ctx.font = `11px ${look.font}`;
-
-  // Axis: times since the left step or the run began read better than since the epoch.
-  const span = v1 - v0;
-  const origin = axisOrigin(tl, v0, span * 0.02);
-  const tick = niceStep(span, w / 110);
-  const unit: [number, string] =
-    tick >= 1e9 ? [1e9, 's'] : tick >= 1e5 ? [1e6, 'ms'] : tick >= 100 ? [1e3, 'µs'] : [1, 'ns'];
-  ctx.strokeStyle = look.line;
-  ctx.fillStyle = look.ink3;
-  ctx.lineWidth = 1;
-  let firstLabel = true;
-  // How long the selection is stands on the axis: a number that it would cut is left out.
-  const chosen =
-    d.selection &&
-    ([Math.max(GUTTER, X(d.selection[0])), Math.min(d.width, X(d.selection[1]))] as const);
-  ctx.font = `600 11px ${look.font}`;
-  const said = d.selection ? duration(d.selection[1] - d.selection[0]) : '',
-    saidWidth = ctx.measureText(said).width + 10,
-    saidAt = chosen ? (chosen[0] + chosen[1]) / 2 : NaN;
-  ctx.font = `11px ${look.font}`;
-  for (let t = Math.ceil((v0 - origin) / tick) * tick; t <= v1 - origin; t += tick) {
-    const x = Math.round(X(t + origin)) + 0.5;
+interface DrawSkewsInput {
+  tl: Timeline;
+  v0: number;
+  v1: number;
+  scale: number;
+  X: (t: number) => number;
+  ctx: CanvasRenderingContext2D;
+  look: Look;
+  GUTTER: number;
+}
+/** Where a device comes last in a collective: the longest waits in sight. */
+function drawSkews({ tl, v0, v1, scale, X, ctx, look, GUTTER }: DrawSkewsInput): void {
+  const skews = tl.waits.skews
+    .filter((k) => k.at > v0 && k.at < v1 && (k.at - k.from) * scale > 40)
+    .sort((a, b) => b.at - b.from - (a.at - a.from));
+  const taken: number[] = [];
+  for (const k of skews) {
+    const x = Math.round(X(k.at)) + 0.5;
+    if (taken.length > 3 || taken.some((t) => Math.abs(t - x) < 240)) continue;
+    taken.push(x);
+    ctx.strokeStyle = look.ink;
+    ctx.setLineDash([4, 3]);
     ctx.beginPath();
-    ctx.moveTo(x, 16);
-    ctx.lineTo(x, tl.height - 4);
+    ctx.moveTo(x, 18);
+    ctx.lineTo(x, tl.height - 2);
     ctx.stroke();
-    const text = `${Number((t / unit[0]).toPrecision(9))}${firstLabel ? ` ${unit[1]}` : ''}`;
-    ctx.textAlign = x < GUTTER + 12 ? 'left' : 'center';
-    if (
-      x < d.width - 14 &&
-      !(Math.abs(x - saidAt) < (saidWidth + ctx.measureText(text).width) / 2 + 3)
-    )
-      ctx.fillText(text, x, 8);
-    firstLabel = false;
+    ctx.setLineDash([]);
+    const text =
+      `${tl.names[k.last]} comes last, ${duration(k.at - k.from)} after ` + `${tl.names[k.first]}`;
+    ctx.font = `600 11px ${look.font}`;
+    const left = x - GUTTER < ctx.measureText(text).width + 8;
+    ctx.textAlign = left ? 'left' : 'right';
+    ctx.strokeStyle = look.bg;
+    ctx.lineWidth = 3;
+    ctx.strokeText(text, left ? x + 5 : x - 5, tl.height - 8);
+    ctx.lineWidth = 1;
+    ctx.fillStyle = look.ink;
+    ctx.fillText(text, left ? x + 5 : x - 5, tl.height - 8);
+    ctx.font = `11px ${look.font}`;
   }
+}
 
-  const em = ctx.measureText('abcdefghijklmnopqrstuvwxyz_0123456789').width / 37;
-  const clipText = (text: string, x: number, y: number, room: number, plain = false): void => {
-    let max = Math.min(Math.floor((room + 4) / em), text.length),
-      shown = text;
-    // Names of calls differ at their begin, so the end goes; either is cut by as much as the box is
-    // too short.
-    while (max > 0 && shown !== '' && ctx.measureText(shown).width > room) {
-      shown = plain
-        ? max > 2
-          ? `${text.slice(0, max)}…`
-          : ''
-        : max < 6
-          ? ''
-          : cutLabel(text, max);
-      --max;
-    }
-    if (max > 0) ctx.fillText(shown, x, y);
-  };
-
+interface DrawTracksInput {
+  tl: Timeline;
+  ctx: CanvasRenderingContext2D;
+  look: Look;
+  GUTTER: number;
+  em: number;
+  X: (t: number) => number;
+  w: number;
+  d: Drawn;
+  v0: number;
+  v1: number;
+  scale: number;
+  nameOfSite: (site: number) => string;
+  clipText: (text: string, x: number, y: number, room: number, plain?: boolean) => void;
+}
+function drawTracks({
+  tl,
+  ctx,
+  look,
+  GUTTER,
+  em,
+  X,
+  w,
+  d,
+  v0,
+  v1,
+  scale,
+  nameOfSite,
+  clipText,
+}: DrawTracksInput): void {
   let before: Track | undefined;
   for (const tr of tl.tracks) {
     ctx.textAlign = 'right';
@@ -256,6 +258,97 @@ export function draw(
       drawSegments(ctx, tr, tr.segments, v0 + by, v1 + by, look, at, GUTTER, clipText);
     ctx.restore();
   }
+}
+
+interface DrawAxisInput {
+  v1: number;
+  v0: number;
+  tl: Timeline;
+  w: number;
+  ctx: CanvasRenderingContext2D;
+  look: Look;
+  d: Drawn;
+  GUTTER: number;
+  X: (t: number) => number;
+}
+/** Times since the step or the run began, and the length of the selection. */
+function drawAxis({ v1, v0, tl, w, ctx, look, d, GUTTER, X }: DrawAxisInput) {
+  const span = v1 - v0;
+  const origin = axisOrigin(tl, v0, span * 0.02);
+  const tick = niceStep(span, w / 110);
+  const unit: [number, string] =
+    tick >= 1e9 ? [1e9, 's'] : tick >= 1e5 ? [1e6, 'ms'] : tick >= 100 ? [1e3, 'µs'] : [1, 'ns'];
+  ctx.strokeStyle = look.line;
+  ctx.fillStyle = look.ink3;
+  ctx.lineWidth = 1;
+  let firstLabel = true;
+  // How long the selection is stands on the axis: a number that it would cut is left out.
+  const chosen =
+    d.selection &&
+    ([Math.max(GUTTER, X(d.selection[0])), Math.min(d.width, X(d.selection[1]))] as const);
+  ctx.font = `600 11px ${look.font}`;
+  const said = d.selection ? duration(d.selection[1] - d.selection[0]) : '',
+    saidWidth = ctx.measureText(said).width + 10,
+    saidAt = chosen ? (chosen[0] + chosen[1]) / 2 : NaN;
+  ctx.font = `11px ${look.font}`;
+  for (let t = Math.ceil((v0 - origin) / tick) * tick; t <= v1 - origin; t += tick) {
+    const x = Math.round(X(t + origin)) + 0.5;
+    ctx.beginPath();
+    ctx.moveTo(x, 16);
+    ctx.lineTo(x, tl.height - 4);
+    ctx.stroke();
+    const text = `${Number((t / unit[0]).toPrecision(9))}${firstLabel ? ` ${unit[1]}` : ''}`;
+    ctx.textAlign = x < GUTTER + 12 ? 'left' : 'center';
+    if (
+      x < d.width - 14 &&
+      !(Math.abs(x - saidAt) < (saidWidth + ctx.measureText(text).width) / 2 + 3)
+    )
+      ctx.fillText(text, x, 8);
+    firstLabel = false;
+  }
+  return { chosen, saidAt, saidWidth, said };
+}
+
+export function draw(
+  ctx: CanvasRenderingContext2D,
+  tl: Timeline,
+  d: Drawn,
+  look: Look,
+  nameOfSite: (site: number) => string,
+): void {
+  const GUTTER = tl.gutter;
+  const [v0, v1] = d.view;
+  const w = d.width - GUTTER;
+  const scale = w / (v1 - v0);
+  const X = (t: number): number => GUTTER + (t - v0) * scale;
+  ctx.fillStyle = look.bg;
+  ctx.fillRect(0, 0, d.width, tl.height);
+  ctx.textBaseline = 'middle';
+  ctx.font = `11px ${look.font}`;
+
+  // Axis: times since the left step or the run began read better than since the epoch.
+  const { chosen, saidAt, saidWidth, said } = drawAxis({ v1, v0, tl, w, ctx, look, d, GUTTER, X });
+
+  const em = ctx.measureText('abcdefghijklmnopqrstuvwxyz_0123456789').width / 37;
+  const clipText = (text: string, x: number, y: number, room: number, plain = false): void => {
+    let max = Math.min(Math.floor((room + 4) / em), text.length),
+      shown = text;
+    // Names of calls differ at their begin, so the end goes; either is cut by as much as the box is
+    // too short.
+    while (max > 0 && shown !== '' && ctx.measureText(shown).width > room) {
+      shown = plain
+        ? max > 2
+          ? `${text.slice(0, max)}…`
+          : ''
+        : max < 6
+          ? ''
+          : cutLabel(text, max);
+      --max;
+    }
+    if (max > 0) ctx.fillText(shown, x, y);
+  };
+
+  drawTracks({ tl, ctx, look, GUTTER, em, X, w, d, v0, v1, scale, nameOfSite, clipText });
 
   if (d.path)
     for (const device of tl.devices)
@@ -263,34 +356,7 @@ export function draw(
         drawPath(ctx, tl, device, d.path.get(device)!, v0, v1, X, look, d.width);
 
   // Where a device comes last in a collective: the longest waits in sight.
-  const skews = tl.waits.skews
-    .filter((k) => k.at > v0 && k.at < v1 && (k.at - k.from) * scale > 40)
-    .sort((a, b) => b.at - b.from - (a.at - a.from));
-  const taken: number[] = [];
-  for (const k of skews) {
-    const x = Math.round(X(k.at)) + 0.5;
-    if (taken.length > 3 || taken.some((t) => Math.abs(t - x) < 240)) continue;
-    taken.push(x);
-    ctx.strokeStyle = look.ink;
-    ctx.setLineDash([4, 3]);
-    ctx.beginPath();
-    ctx.moveTo(x, 18);
-    ctx.lineTo(x, tl.height - 2);
-    ctx.stroke();
-    ctx.setLineDash([]);
-    const text =
-      `${tl.names[k.last]} comes last, ${duration(k.at - k.from)} after ` + `${tl.names[k.first]}`;
-    ctx.font = `600 11px ${look.font}`;
-    const left = x - GUTTER < ctx.measureText(text).width + 8;
-    ctx.textAlign = left ? 'left' : 'right';
-    ctx.strokeStyle = look.bg;
-    ctx.lineWidth = 3;
-    ctx.strokeText(text, left ? x + 5 : x - 5, tl.height - 8);
-    ctx.lineWidth = 1;
-    ctx.fillStyle = look.ink;
-    ctx.fillText(text, left ? x + 5 : x - 5, tl.height - 8);
-    ctx.font = `11px ${look.font}`;
-  }
+  drawSkews({ tl, v0, v1, scale, X, ctx, look, GUTTER });
 
   if (chosen) {
     const [a, b] = chosen;
@@ -427,6 +493,110 @@ function drawColumn(
   }
 }
 
+interface AddLabelInput {
+  a: number;
+  GUTTER: number;
+  b: number;
+  pale: boolean;
+  i: number;
+  i1: number;
+  s: StreamLaunches;
+  e: number;
+  scale: number;
+  X: (t: number) => number;
+  nameOfSite: (site: number) => string;
+  site: number;
+  waited: Map<number, number> | undefined;
+  labels: { words: string; x: number; room: number; on: string }[];
+  look: Look;
+  name:
+    | 'forward'
+    | 'loss'
+    | 'recompute'
+    | 'backward'
+    | 'optimizer'
+    | 'other'
+    | 'unknown'
+    | 'collective'
+    | 'copy'
+    | 'idle';
+}
+function addLabel({
+  a,
+  GUTTER,
+  b,
+  pale,
+  i,
+  i1,
+  s,
+  e,
+  scale,
+  X,
+  nameOfSite,
+  site,
+  waited,
+  labels,
+  look,
+  name,
+}: AddLabelInput): void {
+  const left = Math.max(a, GUTTER) + 5;
+  if (b - left > 29 && !pale) {
+    // Up to the first box inside that is wide enough to be read itself.
+    let k = i + 1;
+    while (k < i1 && k < i + 40 && s.start[k]! < e && s.dur[k]! * scale < 8) ++k;
+    const room = (k < i1 && s.start[k]! < e ? X(s.start[k]!) : b) - left - 3;
+    const said = nameOfSite(site);
+    const wait = waited?.get(i);
+    // Which of the two reads first depends on what most of the box is.
+    const what =
+      wait !== undefined && wait * scale > 34 ? `waits ${duration(wait)}` : duration(s.dur[i]!);
+    if (room > 26)
+      labels.push({
+        words:
+          said === ''
+            ? what
+            : wait !== undefined && what.startsWith('w')
+              ? `${what}, ${said.split(' ')[0]}`
+              : `${said}  ${what}`,
+        x: left,
+        room,
+        on: look.on[name]!,
+      });
+  }
+}
+
+interface DrawMarkInput {
+  selected: boolean;
+  ctx: CanvasRenderingContext2D;
+  a: number;
+  tr: Track;
+  bw: number;
+  look: Look;
+  GUTTER: number;
+  b: number;
+}
+function drawMark({ selected, ctx, a, tr, bw, look, GUTTER, b }: DrawMarkInput): void {
+  if (selected) {
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(a, tr.y, Math.max(1.5, bw), tr.height);
+    ctx.clip();
+    ctx.strokeStyle = look.bg;
+    ctx.globalAlpha = 0.3;
+    for (let k = Math.max(a, GUTTER) - tr.height; k < b; k += 6) {
+      ctx.beginPath();
+      ctx.moveTo(k, tr.y + tr.height);
+      ctx.lineTo(k + tr.height, tr.y);
+      ctx.stroke();
+    }
+    ctx.restore();
+    ctx.strokeStyle = look.ink;
+    ctx.lineWidth = 1.5;
+    ctx.strokeRect(a, tr.y + 0.5, Math.max(1.5, bw - 1), tr.height - 1);
+    ctx.lineWidth = 1;
+  }
+}
+
 function drawStream(
   ctx: CanvasRenderingContext2D,
   tr: Track,
@@ -497,50 +667,26 @@ function drawStream(
     const name = HUES[hue]! as Hue;
     ctx.fillStyle = pale ? look.soft[name]! : look.fill[name]!;
     ctx.fillRect(a, tr.y, Math.max(0.7, bw > 3 ? bw - 0.6 : bw), tr.height);
-    if (selected) {
-      ctx.save();
-      ctx.beginPath();
-      ctx.rect(a, tr.y, Math.max(1.5, bw), tr.height);
-      ctx.clip();
-      ctx.strokeStyle = look.bg;
-      ctx.globalAlpha = 0.3;
-      for (let k = Math.max(a, GUTTER) - tr.height; k < b; k += 6) {
-        ctx.beginPath();
-        ctx.moveTo(k, tr.y + tr.height);
-        ctx.lineTo(k + tr.height, tr.y);
-        ctx.stroke();
-      }
-      ctx.restore();
-      ctx.strokeStyle = look.ink;
-      ctx.lineWidth = 1.5;
-      ctx.strokeRect(a, tr.y + 0.5, Math.max(1.5, bw - 1), tr.height - 1);
-      ctx.lineWidth = 1;
-    }
+    drawMark({ selected, ctx, a, tr, bw, look, GUTTER, b });
     // What is nested inside covers the name of the outer box.
-    const left = Math.max(a, GUTTER) + 5;
-    if (b - left > 29 && !pale) {
-      // Up to the first box inside that is wide enough to be read itself.
-      let k = i + 1;
-      while (k < i1 && k < i + 40 && s.start[k]! < e && s.dur[k]! * scale < 8) ++k;
-      const room = (k < i1 && s.start[k]! < e ? X(s.start[k]!) : b) - left - 3;
-      const said = nameOfSite(site);
-      const wait = waited?.get(i);
-      // Which of the two reads first depends on what most of the box is.
-      const what =
-        wait !== undefined && wait * scale > 34 ? `waits ${duration(wait)}` : duration(s.dur[i]!);
-      if (room > 26)
-        labels.push({
-          words:
-            said === ''
-              ? what
-              : wait !== undefined && what.startsWith('w')
-                ? `${what}, ${said.split(' ')[0]}`
-                : `${said}  ${what}`,
-          x: left,
-          room,
-          on: look.on[name]!,
-        });
-    }
+    addLabel({
+      a,
+      GUTTER,
+      b,
+      pale,
+      i,
+      i1,
+      s,
+      e,
+      scale,
+      X,
+      nameOfSite,
+      site,
+      waited,
+      labels,
+      look,
+      name,
+    });
   }
   for (let x = 0; x < w; ++x) {
     drawColumn(

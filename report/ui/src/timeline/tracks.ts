@@ -4,11 +4,12 @@
 import { gapHosts, type HostEvent, hostText, threadNames, threadsOf } from '../data/host_threads';
 import { type Launches, lowerBound, type StreamLaunches } from '../data/launches';
 import { deviceName } from '../data/hardware';
-import type { Report } from '../data/report';
+import type { Report, StepRow } from '../data/report';
 import { duration, plural, sumNs, sumBy } from '../format';
 import { CAUSE_WORDS, hueOf, type Hue } from '../phases';
 import { HUES, Pyramid } from './pyramid';
 import { findWaits, type Waits } from './waits';
+import { Chunk } from '../data/table';
 
 export interface Segments {
   start: Float64Array;
@@ -171,6 +172,242 @@ const MAX_STREAMS = 12;
 const MAX_THREADS = 12;
 const COLLECTIVE = HUES.indexOf('collective');
 
+interface AddHostRowsInput {
+  report: Report;
+  device: number;
+  devices: number[];
+  index: number;
+  add: (t: Omit<Track, 'y' | 'device' | 'first'>) => void;
+  hosts: HostEvent[] | null;
+  cuts: string[];
+  full: boolean;
+}
+function addHostRows({
+  report,
+  device,
+  devices,
+  index,
+  add,
+  hosts,
+  cuts,
+  full,
+}: AddHostRowsInput): void {
+  const process = report.devices[device]?.process ?? -1;
+  if (devices.findIndex((d) => (report.devices[d]?.process ?? -1) === process) === index) {
+    const row = (label: string, list: HostEvent[]): void =>
+      add({
+        label,
+        kind: 'host',
+        height: 15,
+        segments: segmentsOf(
+          list,
+          (r) => r.start,
+          (r) => r.end,
+          (r) => hostText(r.text),
+          () => '',
+        ),
+      });
+    if (hosts) {
+      const threads = threadsOf(hosts, process, 6, threadNames(report));
+      for (const t of threads.slice(0, MAX_THREADS)) for (const r of t.rows) row(r.label, r.events);
+      const rest = threads.slice(MAX_THREADS);
+      if (rest.length > 0)
+        cuts.push(
+          `${plural(rest.length, 'other thread')} of the host with ` +
+            `${duration(sumNs(rest))} of calls and ranges`,
+        );
+    } else if (full) {
+      const host = gapHosts(report).filter((e) => e.process === process || process < 0);
+      if (host.length > 0)
+        row(`host, ${plural(new Set(host.map((h) => h.thread)).size, 'thread')}`, host);
+    }
+  }
+}
+
+function addIdleRow(
+  report: Report,
+  device: number,
+  add: (t: Omit<Track, 'y' | 'device' | 'first'>) => void,
+  full: boolean,
+): void {
+  const gaps = report.gaps.filter((g) => g.device === device);
+  if (gaps.length > 0) {
+    add({
+      label: 'idle',
+      kind: 'idle',
+      height: full ? 14 : 8,
+      segments: segmentsOf(
+        gaps,
+        (g) => g.start,
+        (g) => g.end,
+        (g) => `${duration(g.end - g.start)}: ${CAUSE_WORDS[g.cause] ?? g.cause}`,
+        () => 'idle',
+      ),
+    });
+  }
+}
+
+function addGraphRow(
+  report: Report,
+  device: number,
+  add: (t: Omit<Track, 'y' | 'device' | 'first'>) => void,
+  full: boolean,
+): void {
+  const graphs = report.tables.table('graph_launches');
+  const of = graphs.refs('device'),
+    from = graphs.numbers('start_ns'),
+    to = graphs.numbers('end_ns'),
+    nodes = graphs.numbers('activities'),
+    number = graphs.numbers('graph_id');
+  const launched = Array.from({ length: graphs.rows }, (_, r) => r).filter((r) => of[r] === device);
+  if (launched.length > 0) {
+    add({
+      label: 'graph launches',
+      kind: 'graph',
+      height: full ? 14 : 10,
+      segments: segmentsOf(
+        launched,
+        (r) => from[r]!,
+        (r) => to[r]!,
+        (r) => `graph ${number[r]}, ${plural(nodes[r]!, 'activity', 'activities')}`,
+        () => '',
+      ),
+    });
+  }
+}
+
+interface AddStreamRowsInput {
+  launches: Launches;
+  device: number;
+  hueOfSite: Uint8Array<ArrayBuffer>;
+  steps: StepRow[];
+  full: boolean;
+  report: Report;
+  add: (t: Omit<Track, 'y' | 'device' | 'first'>) => void;
+  cuts: string[];
+  waits: Waits | { of: Map<any, any>; skews: never[] };
+}
+function addStreamRows({
+  launches,
+  device,
+  hueOfSite,
+  steps,
+  full,
+  report,
+  add,
+  cuts,
+  waits,
+}: AddStreamRowsInput): void {
+  const streams = launches.streams
+    .filter((s) => s.device === device)
+    .map((s) => {
+      let busy = 0,
+        together = 0;
+      for (let i = 0; i < s.n; ++i) {
+        busy += s.dur[i]!;
+        // What lies outside of the steps alone would leave its row empty in each of them.
+        if (hueOfSite[s.site[i]!] === COLLECTIVE && (steps.length === 0 || s.step[i]! >= 0))
+          together += s.dur[i]!;
+      }
+      return { s, busy, together, note: together > busy / 2 ? ', collectives' : '' };
+    })
+    .sort((a, b) => b.busy - a.busy);
+  if (full && streams[0]) {
+    const segments = layerSegments(report, streams[0].s);
+    if (segments) add({ label: 'layer', kind: 'layer', height: 16, segments });
+  }
+  const most = full ? MAX_STREAMS : 3,
+    fewer = streams.slice(most);
+  if (fewer.length > 0)
+    cuts.push(
+      `${plural(fewer.length, 'other stream')} of ` +
+        `${deviceName(report, device)} with ` +
+        `${duration(sumBy(fewer, (k) => k.busy))} of work in the run`,
+    );
+  for (const { s, note, busy, together } of streams.slice(0, most)) {
+    const info = report.streams[s.stream];
+
+    const row = (label: string, stream: StreamLaunches): void =>
+      add({
+        label,
+        kind: 'stream',
+        height: full ? 18 : 16,
+        stream,
+        pyramid: new Pyramid(stream, hueOfSite),
+      });
+    const label = streamName(info?.name ?? '', info?.id);
+    const parts =
+      together > 0 && together < busy && !(note !== '' && together > 0.9 * busy)
+        ? apart(s, hueOfSite, waits)
+        : [];
+    if (parts.length > 0 && parts[0]!.n > 0) {
+      row(label, parts[0]!);
+      row('collectives', parts[1]!);
+    } else row(label + note, s);
+  }
+}
+
+interface AddStepRowsInput {
+  full: boolean;
+  steps: StepRow[];
+  add: (t: Omit<Track, 'y' | 'device' | 'first'>) => void;
+  exec: Chunk;
+  execDevice: Int32Array<ArrayBufferLike>;
+  device: number;
+  execStart: Float64Array<ArrayBufferLike>;
+  execEnd: Float64Array<ArrayBufferLike>;
+  report: Report;
+  execModule: Int32Array<ArrayBufferLike>;
+  execN: Float64Array<ArrayBufferLike>;
+}
+function addStepRows({
+  full,
+  steps,
+  add,
+  exec,
+  execDevice,
+  device,
+  execStart,
+  execEnd,
+  report,
+  execModule,
+  execN,
+}: AddStepRowsInput): void {
+  if (full && steps.length > 0) {
+    add({
+      label: 'step',
+      kind: 'step',
+      height: 17,
+      segments: segmentsOf(
+        steps,
+        (s) => s.start,
+        (s) => s.end,
+        (s) => `${s.step}   ${duration(s.end - s.start)}${s.steady ? '' : ', not steady'}`,
+        () => '',
+      ),
+    });
+  }
+  const rows = Array.from({ length: exec.rows }, (_, r) => r).filter(
+    (r) => execDevice[r] === device,
+  );
+  if (full && rows.length > 0) {
+    add({
+      label: 'module',
+      kind: 'module',
+      height: 17,
+      segments: segmentsOf(
+        rows,
+        (r) => execStart[r]!,
+        (r) => execEnd[r]!,
+        (r) =>
+          `${report.modules[execModule[r]!]?.name ?? ''}   ` +
+          `${plural(execN[r]!, 'launch', 'launches')}`,
+        () => '',
+      ),
+    });
+  }
+}
+
 /** `top`: the device that is drawn first, where one is asked for. */
 export function buildTimeline(
   report: Report,
@@ -204,8 +441,7 @@ export function buildTimeline(
   const tracks: Track[] = [],
     cuts: string[] = [];
   let y = 20;
-  let t0 = Infinity,
-    t1 = -Infinity;
+
   const exec = report.tables.table('executions');
   const execDevice = exec.refs('device'),
     execModule = exec.refs('module');
@@ -225,163 +461,35 @@ export function buildTimeline(
       first = false;
     };
     const steps = report.steps.filter((s) => s.device === device);
-    if (full && steps.length > 0) {
-      add({
-        label: 'step',
-        kind: 'step',
-        height: 17,
-        segments: segmentsOf(
-          steps,
-          (s) => s.start,
-          (s) => s.end,
-          (s) => `${s.step}   ${duration(s.end - s.start)}${s.steady ? '' : ', not steady'}`,
-          () => '',
-        ),
-      });
-    }
-    const rows = Array.from({ length: exec.rows }, (_, r) => r).filter(
-      (r) => execDevice[r] === device,
-    );
-    if (full && rows.length > 0) {
-      add({
-        label: 'module',
-        kind: 'module',
-        height: 17,
-        segments: segmentsOf(
-          rows,
-          (r) => execStart[r]!,
-          (r) => execEnd[r]!,
-          (r) =>
-            `${report.modules[execModule[r]!]?.name ?? ''}   ` +
-            `${plural(execN[r]!, 'launch', 'launches')}`,
-          () => '',
-        ),
-      });
-    }
-    const streams = launches.streams
-      .filter((s) => s.device === device)
-      .map((s) => {
-        let busy = 0,
-          together = 0;
-        for (let i = 0; i < s.n; ++i) {
-          busy += s.dur[i]!;
-          // What lies outside of the steps alone would leave its row empty in each of them.
-          if (hueOfSite[s.site[i]!] === COLLECTIVE && (steps.length === 0 || s.step[i]! >= 0))
-            together += s.dur[i]!;
-        }
-        return { s, busy, together, note: together > busy / 2 ? ', collectives' : '' };
-      })
-      .sort((a, b) => b.busy - a.busy);
-    if (full && streams[0]) {
-      const segments = layerSegments(report, streams[0].s);
-      if (segments) add({ label: 'layer', kind: 'layer', height: 16, segments });
-    }
-    const most = full ? MAX_STREAMS : 3,
-      fewer = streams.slice(most);
-    if (fewer.length > 0)
-      cuts.push(
-        `${plural(fewer.length, 'other stream')} of ` +
-          `${deviceName(report, device)} with ` +
-          `${duration(sumBy(fewer, (k) => k.busy))} of work in the run`,
-      );
-    for (const { s, note, busy, together } of streams.slice(0, most)) {
-      const info = report.streams[s.stream];
-      t0 = Math.min(t0, s.start[0] ?? Infinity);
-      t1 = Math.max(t1, (s.start[s.n - 1] ?? -Infinity) + (s.dur[s.n - 1] ?? 0));
-      const row = (label: string, stream: StreamLaunches): void =>
-        add({
-          label,
-          kind: 'stream',
-          height: full ? 18 : 16,
-          stream,
-          pyramid: new Pyramid(stream, hueOfSite),
-        });
-      const label = streamName(info?.name ?? '', info?.id);
-      const parts =
-        together > 0 && together < busy && !(note !== '' && together > 0.9 * busy)
-          ? apart(s, hueOfSite, waits)
-          : [];
-      if (parts.length > 0 && parts[0]!.n > 0) {
-        row(label, parts[0]!);
-        row('collectives', parts[1]!);
-      } else row(label + note, s);
-    }
-    const graphs = report.tables.table('graph_launches');
-    const of = graphs.refs('device'),
-      from = graphs.numbers('start_ns'),
-      to = graphs.numbers('end_ns'),
-      nodes = graphs.numbers('activities'),
-      number = graphs.numbers('graph_id');
-    const launched = Array.from({ length: graphs.rows }, (_, r) => r).filter(
-      (r) => of[r] === device,
-    );
-    if (launched.length > 0) {
-      add({
-        label: 'graph launches',
-        kind: 'graph',
-        height: full ? 14 : 10,
-        segments: segmentsOf(
-          launched,
-          (r) => from[r]!,
-          (r) => to[r]!,
-          (r) => `graph ${number[r]}, ${plural(nodes[r]!, 'activity', 'activities')}`,
-          () => '',
-        ),
-      });
-    }
-    const gaps = report.gaps.filter((g) => g.device === device);
-    if (gaps.length > 0) {
-      add({
-        label: 'idle',
-        kind: 'idle',
-        height: full ? 14 : 8,
-        segments: segmentsOf(
-          gaps,
-          (g) => g.start,
-          (g) => g.end,
-          (g) => `${duration(g.end - g.start)}: ${CAUSE_WORDS[g.cause] ?? g.cause}`,
-          () => 'idle',
-        ),
-      });
-    }
+    addStepRows({
+      full,
+      steps,
+      add,
+      exec,
+      execDevice,
+      device,
+      execStart,
+      execEnd,
+      report,
+      execModule,
+      execN,
+    });
+    addStreamRows({ launches, device, hueOfSite, steps, full, report, add, cuts, waits });
+    addGraphRow(report, device, add, full);
+    addIdleRow(report, device, add, full);
     // Threads belong to a process: they stand below the first of its devices that is drawn.
-    const process = report.devices[device]?.process ?? -1;
-    if (devices.findIndex((d) => (report.devices[d]?.process ?? -1) === process) === index) {
-      const row = (label: string, list: HostEvent[]): void =>
-        add({
-          label,
-          kind: 'host',
-          height: 15,
-          segments: segmentsOf(
-            list,
-            (r) => r.start,
-            (r) => r.end,
-            (r) => hostText(r.text),
-            () => '',
-          ),
-        });
-      if (hosts) {
-        const threads = threadsOf(hosts, process, 6, threadNames(report));
-        for (const t of threads.slice(0, MAX_THREADS))
-          for (const r of t.rows) row(r.label, r.events);
-        const rest = threads.slice(MAX_THREADS);
-        if (rest.length > 0)
-          cuts.push(
-            `${plural(rest.length, 'other thread')} of the host with ` +
-              `${duration(sumNs(rest))} of calls and ranges`,
-          );
-      } else if (full) {
-        const host = gapHosts(report).filter((e) => e.process === process || process < 0);
-        if (host.length > 0)
-          row(`host, ${plural(new Set(host.map((h) => h.thread)).size, 'thread')}`, host);
-      }
-    }
+    addHostRows({ report, device, devices, index, add, hosts, cuts, full });
     y += 8;
   });
   if (waits.skews.length > 0) y += 10;
   const names = report.devices.map((_, d) => deviceName(report, d));
   const widest = Math.max(
     ...tracks.map((t) => t.label.length * 6.5 + (t.first ? names[t.device]!.length * 6.9 + 10 : 0)),
+  );
+  const streams = tracks.flatMap((t) => t.stream ?? []);
+  const t0 = Math.min(...streams.map((s) => s.start[0] ?? Infinity));
+  const t1 = Math.max(
+    ...streams.map((s) => (s.start[s.n - 1] ?? -Infinity) + (s.dur[s.n - 1] ?? 0)),
   );
   return {
     tracks,

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The drawer of a finding, and its evidence.
+
+import type { VNode } from 'preact';
+import { useReport } from '../../ctx';
+import { type EvidenceItem, type Finding, atMost } from '../../data/report';
+import { inUnit, duration, formatMs } from '../../format';
+import { basisWords } from '../../phases';
+import { LinkedText, Handle, DimText, SmallText, DefinitionList, Definition } from '../bits';
+import { Buttons, Section } from './section';
+
+/** "device time of the step: 63.0 ms": text and figure of one piece of evidence. */
+
+export const evidenceText = (e: EvidenceItem): string =>
+  typeof e.value !== 'number'
+    ? e.text + (e.value ? `: ${e.value}` : '')
+    : `${e.text}: ${inUnit(e.value, e.unit ?? '')}`;
+
+export function FindingEvidence({ f }: { f: Finding }): VNode {
+  const { report } = useReport();
+  return (
+    <ul class="evid">
+      {f.evidence.map((e) => {
+        const handles = [...new Set([e.handle ?? '', ...(e.handles ?? [])])].filter(
+          (h) => h !== '' && !e.text.includes(h),
+        );
+        return (
+          <li>
+            <LinkedText text={evidenceText(e)} />
+            {handles.slice(0, 12).map((h) => {
+              const entity = report.entity(h);
+              return (
+                entity && (
+                  <>
+                    {' '}
+                    <Handle entity={entity} />
+                  </>
+                )
+              );
+            })}
+            {handles.length > 12 && <DimText> {handles.length - 12} more</DimText>}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+export function FindingBody({ row }: { row: number }): VNode {
+  const { report } = useReport();
+  const f = report.meta.findings[row]!;
+  return (
+    <>
+      <div class="title">
+        <h2 data-testid="inspector-title">{f.title}</h2>
+        <span class="h">{f.handle}</span>
+      </div>
+      <Buttons report={report} entity={{ type: 'finding', row }} />
+      <section class="stat">
+        <div>
+          <b>
+            {f.saves_high_ns_per_step !== null
+              ? `${atMost(f)}${f.saves_in_run ? duration(f.saves_high_ns_per_step) : formatMs(f.saves_high_ns_per_step)}`
+              : '–'}
+          </b>
+          {f.saves_in_run ? 'of the run' : report.savesUnit} saved
+        </div>
+        <div>
+          <b>{f.saves_low_ns_per_step ? `≥ ${formatMs(f.saves_low_ns_per_step)}` : '–'}</b>at least
+        </div>
+        <div>
+          <b>{f.confidence ?? '–'}</b>sure
+        </div>
+        <div>
+          <b>{f.basis ? basisWords(f.basis) : '–'}</b>basis
+        </div>
+      </section>
+      <Section title="Evidence">
+        <FindingEvidence f={f} />
+      </Section>
+      {f.action && (
+        <Section title="Do">
+          <SmallText>
+            <LinkedText text={f.action} />
+          </SmallText>
+        </Section>
+      )}
+      {f.how_to_check && (
+        <Section title="How to check">
+          <SmallText>
+            <LinkedText text={f.how_to_check} />
+          </SmallText>
+        </Section>
+      )}
+      <Section title="Where">
+        <DefinitionList>
+          {f.where_layer && <Definition term="layer">{f.where_layer}</Definition>}
+          {f.where_op && (
+            <Definition term="op">
+              <LinkedText text={f.where_op} />
+            </Definition>
+          )}
+          {f.where_source && (
+            <Definition term="source">
+              <LinkedText text={f.where_source} />
+            </Definition>
+          )}
+          <Definition term="rule" mono>
+            {f.id}
+          </Definition>
+        </DefinitionList>
+      </Section>
+    </>
+  );
+}

@@ -4,7 +4,7 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Report } from './data/report';
-import type { View } from './data/view';
+import type { View } from './data/view_type';
 import type { State } from './state';
 
 export interface Context {

@@ -4,7 +4,7 @@
 
 import { render } from 'preact';
 import { App } from './app';
-import { readReport } from './data/report';
+import { readReport } from './data/read_report';
 import { startState } from './state';
 import { DARK_CSS } from './dark';
 import css from './style.css?inline';

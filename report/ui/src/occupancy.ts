@@ -2,7 +2,7 @@
 // How many blocks of a kernel fit on a multiprocessor: the rules of analysis/occupancy.cc, so that
 // a what-if on the page and the figures of the run are made the same way.
 
-import type { Device } from './data/report';
+import type { Device } from './data/entities';
 
 export interface Shape {
   blocks: number;

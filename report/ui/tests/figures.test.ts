@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import type { Device } from '../src/data/report';
+import type { Device } from '../src/data/entities';
 import { statsOf } from '../src/data/stats';
 import { layout } from '../src/graph/layout';
 import { lastWave, occupancyOf, registerSteps, wavesOf } from '../src/occupancy';
-import { type Column, sorted, toCsv, toMarkdown } from '../src/components/table';
+import { type Column } from '../src/components/table/columns';
+import { sorted } from '../src/components/table/sort';
+import { toCsv, toMarkdown } from '../src/components/table/copy';
 
 const H100 = {
   computeCapability: '9.0',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { slowestOps } from '../src/pages/ranks';
+import { slowestOps } from '../src/pages/ranks/slowest_ops';
 
 /**
  * Ranks that each run the same two instructions in a program of their own; one of them is slow in

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type HostEvent, heldWords, threadsOf } from '../src/data/host_threads';
 import type { Report } from '../src/data/report';
-import { stepBoxes } from '../src/pages/timeline';
+import { stepBoxes } from '../src/timeline/step_strip';
 
 const step = (device: number, number: number, start: number, end: number): unknown => ({
   step: number,

@@ -2,7 +2,7 @@
 // Durations of an op's launches: bars with counts, axis in the unit that suits.
 
 import type { VNode } from 'preact';
-import { useWidth } from '../components/bits';
+import { useWidth } from '../components/hooks';
 import { niceStep } from '../data/stats';
 import { significant } from '../format';
 import type { Hue } from '../phases';

@@ -2,7 +2,7 @@
 // The tree of the model: depth to the right, height = time, colour = phase.
 
 import type { VNode } from 'preact';
-import { useWidth } from '../components/bits';
+import { useWidth } from '../components/hooks';
 import { midCut } from '../data/names';
 import type { Node } from '../data/tree';
 import { formatMs, percent, signed } from '../format';
@@ -14,6 +14,31 @@ interface Box {
   y: number;
   h: number;
 }
+
+/** Boxes that are high enough to be seen, level by level. */
+function boxesOf(root: Node, scale: number, depth: number): { boxes: Box[]; deepest: number } {
+  const boxes: Box[] = [];
+  let deepest = 0;
+  const place = (n: Node, level: number, y: number): void => {
+    let at = y;
+    for (const c of n.children) {
+      const h = c.ns * scale;
+      if (h < 0.7) break; // The rest is too thin to see; the table has it.
+      boxes.push({ node: c, depth: level, y: at, h });
+      deepest = Math.max(deepest, level);
+      if (level + 1 < depth) place(c, level + 1, at);
+      at += h;
+    }
+  };
+  place(root, 0, 0);
+  return { boxes, deepest };
+}
+
+const largestOf = (root: Node, divisor: number): string =>
+  root.children
+    .slice(0, 5)
+    .map((c) => `${c.name} ${formatMs(c.ns / divisor)} ms`)
+    .join(', ');
 
 interface IcicleProps {
   root: Node;
@@ -42,20 +67,7 @@ export function Icicle({
 }: IcicleProps): VNode {
   const [ref, width] = useWidth<HTMLDivElement>(560);
   const scale = root.ns > 0 ? height / root.ns : 0;
-  const boxes: Box[] = [];
-  let deepest = 0;
-  const place = (n: Node, level: number, y: number): void => {
-    let at = y;
-    for (const c of n.children) {
-      const h = c.ns * scale;
-      if (h < 0.7) break; // The rest is too thin to see; the table has it.
-      boxes.push({ node: c, depth: level, y: at, h });
-      deepest = Math.max(deepest, level);
-      if (level + 1 < depth) place(c, level + 1, at);
-      at += h;
-    }
-  };
-  place(root, 0, 0);
+  const { boxes, deepest } = boxesOf(root, scale, depth);
   const columns = deepest + 1;
   // Inner columns are as wide as their names need; the last takes the rest.
   const w = Math.min(150, width / columns);
@@ -68,10 +80,7 @@ export function Icicle({
         viewBox={`0 0 ${width} ${Math.ceil(height) + 1}`}
         role="img"
         class="icicle"
-        aria-label={`${root.children
-          .slice(0, 5)
-          .map((c) => `${c.name} ${formatMs(c.ns / divisor)} ms`)
-          .join(', ')}; the table beside it holds the same`}
+        aria-label={`${largestOf(root, divisor)}; the table beside it holds the same`}
       >
         {boxes.map((b) => {
           const n = b.node;
@@ -105,7 +114,11 @@ export function Icicle({
             >
               <title>
                 {`${n.path.replace('\u0000', ' ')}${n.leaf ? ` ${n.name}` : ''}: ` +
-                  `${formatMs(n.ns / divisor)} ms, ${percent(n.ns, root.ns)}% ${whole}${base ? `, base ${formatMs(base(n))} ms, ${signed(delta / 1e6)}` : ''}\n${parts.map((q) => `${q.p} ${formatMs(q.ns / divisor)}`).join(', ')}`}
+                  (`${formatMs(n.ns / divisor)} ms, ${percent(n.ns, root.ns)}% ` +
+                    `${whole}` +
+                    (base ? `, base ${formatMs(base(n))} ms, ${signed(delta / 1e6)}` : '') +
+                    '\n' +
+                    `${parts.map((q) => `${q.p} ${formatMs(q.ns / divisor)}`).join(', ')}`)}
               </title>
               {parts.map((q) => {
                 const pw = (bw * q.ns) / n.ns;

@@ -3,7 +3,7 @@
 
 import type { VNode } from 'preact';
 import { useReport } from '../ctx';
-import { useWidth } from '../components/bits';
+import { useWidth } from '../components/hooks';
 import { gpuOf, peakFor, pointOf } from '../data/hardware';
 import { byteRate, flopRate, peakPercent, significant } from '../format';
 
@@ -46,7 +46,8 @@ export function MiniRoof({ op }: { op: number }): VNode {
         <path
           d={
             `M${X(start)} ${Y(start * device.bandwidth)}L${X(Math.min(ridge, 10 ** lx[1]))} ` +
-            `${Y(Math.min(ridge, 10 ** lx[1]) * device.bandwidth)}${peak > 0 ? `H${width - 4}` : ''}`
+            (`${Y(Math.min(ridge, 10 ** lx[1]) * device.bandwidth)}` +
+              (peak > 0 ? `H${width - 4}` : ''))
           }
           fill="none"
           stroke="var(--ink)"

@@ -4,7 +4,9 @@
 
 import type { ComponentChildren, RefObject, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Choice, useWidth, HeadingBar, HeadingEnd, listen } from '../components/bits';
+import { Choice } from '../components/marks';
+import { useWidth, listen } from '../components/hooks';
+import { HeadingBar, HeadingEnd } from '../components/text';
 import { useReport } from '../ctx';
 import { duration, plural } from '../format';
 import { navigate } from '../state';
@@ -23,6 +25,18 @@ export const median = (v: ArrayLike<number>): number => {
     .sort((a, b) => a - b);
   return s.length === 0 ? NaN : s[(s.length - 1) >> 1]!;
 };
+
+/** One scale for both colours, which a first step of seconds does not take from all others. */
+function scaleOf(v: Float64Array) {
+  const mid = median(v),
+    most = v.reduce((a, x) => (x > a ? x : a), 0),
+    least = v.reduce((a, x) => (x < a ? x : a), Infinity);
+  const far = Array.from(v, (x) => Math.abs(x - mid))
+    .filter((x) => x >= 0)
+    .sort((a, b) => a - b);
+  const full = Math.max(1, far[Math.floor(0.95 * (far.length - 1))]!);
+  return { mid, most, least, full };
+}
 
 interface RankMapProps {
   cells: RankCells;
@@ -131,14 +145,7 @@ export function RankMap({
       : 70;
   const h = nRanks <= 64 ? 18 : nRanks <= 256 ? 5 : 2;
   const w = Math.max(1, (width - gutter - 4) / nSteps);
-  const mid = median(v),
-    most = v.reduce((a, x) => (x > a ? x : a), 0),
-    least = v.reduce((a, x) => (x < a ? x : a), Infinity);
-  // One scale for both colours, which a first step of seconds does not take from all others.
-  const far = Array.from(v, (x) => Math.abs(x - mid))
-    .filter((x) => x >= 0)
-    .sort((a, b) => a - b);
-  const full = Math.max(1, far[Math.floor(0.95 * (far.length - 1))]!);
+  const { mid, most, least, full } = scaleOf(v);
   useEffect(() => {
     return listen(window, { 'xlatrace-theme': () => setTheme((n) => n + 1) });
   }, []);

@@ -5,7 +5,7 @@ import type { VNode } from 'preact';
 import { useReport } from '../ctx';
 import { perReport, type Report } from '../data/report';
 import { baseName, count, formatMs, percent, signed } from '../format';
-import { Link } from './bits';
+import { Link } from './links';
 
 export interface BaseOps {
   n: number;

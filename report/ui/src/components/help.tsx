@@ -6,7 +6,7 @@ import { useReport } from '../ctx';
 import { example } from '../data/filter_values';
 import { GLOSSARY } from '../glossary';
 import { KEYS } from '../keys';
-import { HeadingBar, Definition, DimText, DefinitionList, SecondaryText, SmallText } from './bits';
+import { HeadingBar, Definition, DimText, DefinitionList, SecondaryText, SmallText } from './text';
 
 export function Help({ onClose }: { onClose: () => void }): VNode {
   const box = useRef<HTMLDialogElement>(null);

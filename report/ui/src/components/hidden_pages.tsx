@@ -6,7 +6,9 @@ import type { Report } from '../data/report';
 import { hasPage, type Page, PAGES } from '../state';
 import { sentenceOf } from '../format';
 import { useReport } from '../ctx';
-import { Command, Link, Missing, DefinitionList } from './bits';
+import { Command, Missing } from './notes';
+import { Link } from './links';
+import { DefinitionList } from './text';
 
 const HIDDEN_BECAUSE: Partial<
   Record<Page, (report: Report, run: string) => { why: string; command?: string }>

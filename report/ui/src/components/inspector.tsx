@@ -3,7 +3,7 @@
 
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { Entity } from '../data/report';
+import type { Entity } from '../data/entities';
 import { navigate } from '../state';
 import { OpBody } from './inspector/op';
 import { KernelBody } from './inspector/kernel';

@@ -3,31 +3,19 @@
 
 import type { VNode } from 'preact';
 import { useReport } from '../ctx';
-import type { Place, RunMeta, Report } from '../data/report';
+import type { Place } from '../data/entities';
+import type { RunMeta } from '../data/meta';
+import type { Report } from '../data/report';
 import { baseName, count, plural } from '../format';
 import { SOURCE_WORDS } from '../phases';
-import {
-  HeadingBar,
-  HeadingEnd,
-  Command,
-  Handle,
-  Link,
-  MiddleCut,
-  Missing,
-  MonoText,
-  NameRow,
-  Tag,
-} from './bits';
-import {
-  CopyMenu,
-  DataTable,
-  figures,
-  type Line,
-  shares,
-  type TableProps,
-  times,
-  words,
-} from './table';
+import { HeadingBar, HeadingEnd, MonoText, NameRow, Tag } from './text';
+import { Command, Missing } from './notes';
+import { Handle, Link } from './links';
+import { MiddleCut } from './names';
+import { CopyMenu } from './table/copy';
+import { DataTable } from './table';
+import { figures, type Line, shares, times, words } from './table/columns';
+import { type TableProps } from './table/props';
 
 interface PlaceRow extends Place {
   kernel: number;
@@ -177,7 +165,7 @@ export function NoHlo({
       {any && (
         <>
           <HeadingBar>
-            <h2>{told ? `By ${by.what}` : 'What launched the kernels'}</h2>
+            <h2>{told ? `By ${by!.what}` : 'What launched the kernels'}</h2>
             <HeadingEnd>
               {told && 'no HLO: the innermost around each launch · '}
               {plural(list.filter((r) => r.known).length, 'place')} · a row opens its largest kernel

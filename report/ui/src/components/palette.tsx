@@ -9,7 +9,9 @@ import { formatMs, plural } from '../format';
 import { addTerm, termText } from '../filter';
 import { type Change, getState, navigate, hasPage, keyOf, PAGES } from '../state';
 import { hiddenPages } from './hidden_pages';
-import { copiesText, scopeText, sourceFiles, DimText } from './bits';
+import { copiesText, scopeText } from './names';
+import { sourceFiles } from './links';
+import { DimText } from './text';
 
 interface Entry {
   kind: string;

@@ -5,7 +5,9 @@ import type { VNode } from 'preact';
 import { useReport } from '../ctx';
 import { type Before, type PassEvent, provenanceOf } from '../data/provenance';
 import { plural } from '../format';
-import { Command, SourceChip, DimText, FaintText, MonoText } from './bits';
+import { Command } from './notes';
+import { SourceChip } from './links';
+import { DimText, FaintText, MonoText } from './text';
 
 const MAX_SHOWN = 6;
 

@@ -114,7 +114,9 @@ export function whatExists(report: Report, key: TextKey): string {
   const shown = said
     .slice(0, 6)
     .map((v) => (v.length > 44 ? `${v.slice(0, 20)}…${v.slice(-22)}` : v));
-  return `${key} is one of ${shown.join(', ')}${said.length > 6 ? ` and ${said.length - 6} more` : ''}`;
+  return (
+    `${key} is one of ${shown.join(', ')}` + (said.length > 6 ? ` and ${said.length - 6} more` : '')
+  );
 }
 
 /**

@@ -3,7 +3,8 @@
 
 import { rangeMatcher } from '../filter';
 import { DEVICE_WORDS, dict } from '../phases';
-import type { Device, Report } from './report';
+import type { Device } from './entities';
+import type { Report } from './report';
 
 /** Device that figures of limits are made for: "" is the run's own. */
 export function gpuOf(report: Report, name: string): Device | undefined {

@@ -3,7 +3,8 @@
 
 import { sumNs, sumBy } from '../format';
 import { PARTS, type Part } from '../phases';
-import type { Finding, Report } from './report';
+import type { Finding } from './meta';
+import type { Report } from './report';
 
 /** `short`: of the unknown cause those that are too short to be judged. */
 export interface Cause {

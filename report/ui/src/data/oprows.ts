@@ -5,7 +5,7 @@
 import { sourceLine, sumBy } from '../format';
 import { type Hue, kindWords, PHASES } from '../phases';
 import type { Report } from './report';
-import type { View } from './view';
+import type { View } from './view_type';
 
 export interface OpRow {
   key: string;

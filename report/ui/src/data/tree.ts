@@ -5,7 +5,7 @@
 import { opKind } from '../format';
 import { kindWords, PHASES } from '../phases';
 import type { Report } from './report';
-import type { View } from './view';
+import type { View } from './view_type';
 
 export interface Node {
   name: string;
@@ -128,7 +128,10 @@ function finish(n: Node): void {
     const c = n.children[i]!;
     const only = c.children[0];
     if (c.children.length === 1 && only && !only.leaf && only.ns === c.ns && !c.members) {
-      only.name = `${c.name}${only.path.slice(c.path.length, only.path.length - only.name.length)}${only.name}`;
+      only.name =
+        `${c.name}` +
+        `${only.path.slice(c.path.length, only.path.length - only.name.length)}` +
+        `${only.name}`;
       n.children[i] = only;
     }
   }

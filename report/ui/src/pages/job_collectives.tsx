@@ -4,8 +4,10 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { CellBar, DimText } from '../components/bits';
-import { type Column, DataTable, figures, type Line, times, words } from '../components/table';
+import { CellBar } from '../components/marks';
+import { DimText } from '../components/text';
+import { type Column, figures, type Line, times, words } from '../components/table/columns';
+import { DataTable } from '../components/table';
 import type { Report } from '../data/report';
 import { rowsOf } from '../data/table';
 import { byteRate, bytes, percent, plural, significant, thousands } from '../format';

@@ -4,10 +4,11 @@
 
 import type { VNode } from 'preact';
 import { median } from '../charts/rank_map';
-import { changes, type Column, DataTable, figures, type Line, words } from '../components/table';
+import { changes, type Column, figures, type Line, words } from '../components/table/columns';
+import { DataTable } from '../components/table';
 import { signed } from '../format';
 import { CLASS_WORDS } from '../phases';
-import { DimText } from '../components/bits';
+import { DimText } from '../components/text';
 
 export interface HostRank {
   host: string;

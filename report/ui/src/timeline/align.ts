@@ -4,7 +4,7 @@
 import { lowerBound, type StreamLaunches } from '../data/launches';
 import type { Report } from '../data/report';
 import { duration, plural } from '../format';
-import type { Timeline, Track } from './tracks';
+import type { Timeline, Track } from './track_types';
 
 const MAX_ALIGNED = 4;
 
@@ -31,7 +31,9 @@ export function alignSteps(
     cuts: string[] = [];
   if (left.length > 0)
     cuts.push(
-      `${plural(left.length, 'other device')} of those in the filter (${left.map((d) => tl.names[d]).join(', ')})`,
+      `${plural(left.length, 'other device')}` +
+        ' of those in the filter (' +
+        `${left.map((d) => tl.names[d]).join(', ')})`,
     );
   let rows = 0,
     ns = 0;

@@ -3,10 +3,11 @@
 
 import type { VNode } from 'preact';
 import { useReport } from '../../ctx';
-import { type EvidenceItem, type Finding, atMost } from '../../data/report';
+import { type EvidenceItem, type Finding, atMost } from '../../data/meta';
 import { inUnit, duration, formatMs } from '../../format';
 import { basisWords } from '../../phases';
-import { LinkedText, Handle, DimText, SmallText, DefinitionList, Definition } from '../bits';
+import { LinkedText, Handle } from '../links';
+import { DimText, SmallText, DefinitionList, Definition } from '../text';
 import { Buttons, Section } from './section';
 
 /** "device time of the step: 63.0 ms": text and figure of one piece of evidence. */
@@ -59,7 +60,7 @@ export function FindingBody({ row }: { row: number }): VNode {
         <div>
           <b>
             {f.saves_high_ns_per_step !== null
-              ? `${atMost(f)}${f.saves_in_run ? duration(f.saves_high_ns_per_step) : formatMs(f.saves_high_ns_per_step)}`
+              ? atMost(f) + (f.saves_in_run ? duration : formatMs)(f.saves_high_ns_per_step)
               : '–'}
           </b>
           {f.saves_in_run ? 'of the run' : report.savesUnit} saved

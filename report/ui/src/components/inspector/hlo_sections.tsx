@@ -4,7 +4,8 @@
 import type { VNode, ComponentChildren } from 'preact';
 import { useReport } from '../../ctx';
 import { hloOf, hloText, lineOf } from '../../data/hlo';
-import { useLoad, copyText, Problem } from '../bits';
+import { useLoad, copyText } from '../hooks';
+import { Problem } from '../notes';
 import { Section } from './section';
 import { InstructionList } from './sums';
 
@@ -56,12 +57,14 @@ export function HloSections({ row }: { row: number }): VNode | null {
   );
 }
 /** Names, comments and attributes of HLO text in their colours; text nodes only. */
+const KEYWORDS = 'ROOT|calls|kind|dimensions|custom_call_target|to_apply|body|condition';
+/** Comments, names and keywords of HLO text. */
+const TOKENS = new RegExp(`(//[^\\n]*)|(%[\\w.-]+)|(\\b(?:${KEYWORDS})\\b=?)`, 'g');
+
 function highlight(text: string): ComponentChildren[] {
   const out: ComponentChildren[] = [];
   let at = 0;
-  for (const m of text.matchAll(
-    /(\/\/[^\n]*)|(%[\w.-]+)|(\b(?:ROOT|calls|kind|dimensions|custom_call_target|to_apply|body|condition)\b=?)/g,
-  )) {
+  for (const m of text.matchAll(TOKENS)) {
     out.push(text.slice(at, m.index));
     out.push(<span class={m[1] ? 'c' : m[2] ? 'k' : 's'}>{m[0]}</span>);
     at = m.index + m[0].length;

@@ -3,13 +3,16 @@
 
 import type { VNode } from 'preact';
 import { useReport } from '../../ctx';
-import type { Sites } from '../../data/report';
+import type { Sites } from '../../data/entities';
 import { addTerm, termText } from '../../filter';
 import { count, plural, significant, formatMs, sumBy } from '../../format';
 import { navigate, getState } from '../../state';
 import { compared } from '../base';
-import { NumberHead, NumberCell, NameRow, Letter, Handle, MiddleCut } from '../bits';
-import { CopyMenu } from '../table';
+import { NumberHead, NumberCell, NameRow } from '../text';
+import { Letter } from '../marks';
+import { Handle } from '../links';
+import { MiddleCut } from '../names';
+import { CopyMenu } from '../table/copy';
 import { Section, Buttons, ToTimeline } from './section';
 import { Sums } from './sums';
 

@@ -5,7 +5,10 @@ import type { VNode } from 'preact';
 import { MiniRoof } from '../../charts/mini_roof';
 import { useReport } from '../../ctx';
 import { hloOf } from '../../data/hlo';
-import { type Report, handlesOf, atMost, type ModuleRow, type Entity } from '../../data/report';
+import { type Report } from '../../data/report';
+import { handlesOf } from '../../data/finding_handles';
+import { atMost } from '../../data/meta';
+import { type ModuleRow, type Entity } from '../../data/entities';
 import { addTerm, termText } from '../../filter';
 import {
   bytes,
@@ -24,20 +27,10 @@ import { phaseWords, limiterWords, kindWords } from '../../phases';
 import { getState, navigate } from '../../state';
 import { REASON_WORDS } from '../../words';
 import { BaseFact } from '../base';
-import {
-  SmallText,
-  Link,
-  DimText,
-  DefinitionList,
-  Definition,
-  MiddleCut,
-  Handle,
-  FaintText,
-  Meter,
-  Letter,
-  SecondaryText,
-  SourceChip,
-} from '../bits';
+import { SmallText, DimText, DefinitionList, Definition, FaintText, SecondaryText } from '../text';
+import { Link, Handle, SourceChip } from '../links';
+import { MiddleCut } from '../names';
+import { Meter, Letter } from '../marks';
 import { Passes } from '../provenance';
 import { HloSections } from './hlo_sections';
 import { OpLaunches, OpOnPath, OpEvidence, OpShares } from './op_launches';
@@ -63,7 +56,11 @@ function traffic(report: Report, op: number): string {
       : hlo.shape[row]!.includes('S(5)')
         ? ' to the host’s memory'
         : ' from the host’s memory';
-  return `${each}${host}, ${done ? 'at most ' : ''}${byteRate(((ops.bytes[op]! * ops.calls[op]!) / ops.ns[op]!) * 1e9)}`;
+  return (
+    `${each}${host}, ` +
+    (done ? 'at most ' : '') +
+    `${byteRate(((ops.bytes[op]! * ops.calls[op]!) / ops.ns[op]!) * 1e9)}`
+  );
 }
 function FindingsOf({ handle }: { handle: string }): VNode | null {
   const { report } = useReport();
@@ -194,7 +191,9 @@ function OpLimits({ op, occSite }: { op: number; occSite: number | undefined }):
             {ops.bound[op] === 'waiting'
               ? 'It mostly waits for others.'
               : /link|network/.test(ops.bound[op]!)
-                ? `Bound by links, not by this device${ops.bytes[op]! > 0 ? `: ${traffic(report, op)}` : ''}.`
+                ? 'Bound by links, not by this device' +
+                  (ops.bytes[op]! > 0 ? `: ${traffic(report, op)}` : '') +
+                  '.'
                 : 'No cost model, or no peak of this device.'}
           </FaintText>
         )}

@@ -8,21 +8,14 @@ import { loadLaunches } from '../../data/launches';
 import { launchesOf, statsOf } from '../../data/stats';
 import { sumBy, thousands, plural, significant, duration, percent } from '../../format';
 import { EVIDENCE_WORDS, PHASES, REASON_WORDS } from '../../words';
-import {
-  DimText,
-  useLoad,
-  Problem,
-  FaintText,
-  SmallText,
-  Command,
-  SourceChip,
-  NumberCell,
-  Letter,
-  ColumnWidths,
-} from '../bits';
+import { DimText, FaintText, SmallText, NumberCell, ColumnWidths } from '../text';
+import { useLoad } from '../hooks';
+import { Problem, Command } from '../notes';
+import { SourceChip } from '../links';
+import { Letter } from '../marks';
 import { Section } from './section';
 import { hueOf } from '../../phases';
-import { CopyMenu } from '../table';
+import { CopyMenu } from '../table/copy';
 
 export function OpEvidence({ op }: { op: number }): VNode {
   const { report } = useReport();

@@ -2,8 +2,10 @@
 // Parts of the drawer that all entities share.
 
 import type { ComponentChildren, VNode } from 'preact';
-import { copyText, HeadingEnd } from '../bits';
-import type { Report, Entity } from '../../data/report';
+import { copyText } from '../hooks';
+import { HeadingEnd } from '../text';
+import type { Report } from '../../data/report';
+import type { Entity } from '../../data/entities';
 import { navigate } from '../../state';
 
 export function Section({

@@ -2,7 +2,7 @@
 // Python frames and op_name paths.
 
 import type { VNode } from 'preact';
-import { LinkedText } from '../bits';
+import { LinkedText } from '../links';
 
 /** The file of a frame: of "/x/model.py:7 call" it is "/x/model.py". */
 function fileOf(frame: string): string {
@@ -30,6 +30,9 @@ export function Stack({ frames }: { frames: string[] }): VNode {
 }
 /** op_name with its wrappers pale and its last component bold; breaks only after a slash. */
 
+const TRANSFORMS = ['p?jit', 'jvp', 'transpose', 'checkpoint', 'rematted_computation', 'vmap'];
+const TRANSFORMATION = new RegExp(`^(${[...TRANSFORMS, 'while', 'body'].join('|')})\\b.*[(/]`);
+
 export function OpNamePath({ text }: { text: string }): VNode {
   const parts: string[] = [];
   let depth = 0,
@@ -54,17 +57,7 @@ export function OpNamePath({ text }: { text: string }): VNode {
         .map((p, i) => (
           <>
             {i > 0 && <wbr />}
-            <span
-              class={
-                i === parts.length - 1
-                  ? 'last'
-                  : /^(p?jit|jvp|transpose|checkpoint|rematted_computation|vmap|while|body)\b.*[(/]/.test(
-                        p,
-                      )
-                    ? 'wrap'
-                    : ''
-              }
-            >
+            <span class={i === parts.length - 1 ? 'last' : TRANSFORMATION.test(p) ? 'wrap' : ''}>
               {p}
             </span>
           </>

@@ -4,7 +4,9 @@
 import type { VNode } from 'preact';
 import { useReport } from '../../ctx';
 import { msText, percent, count, duration, sumBy, plural, formatMs, bytes } from '../../format';
-import { MiddleCut, Link, DimText, ranOnWords } from '../bits';
+import { MiddleCut, ranOnWords } from '../names';
+import { Link } from '../links';
+import { DimText } from '../text';
 import { hloOf } from '../../data/hlo';
 
 interface SumsProps {

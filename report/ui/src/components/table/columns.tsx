@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Columns and lines of a table.
+
+import type { ComponentChildren } from 'preact';
+import type { Entity } from '../../data/entities';
+import { percent, signed, significant } from '../../format';
+import type { Change } from '../../state';
+import { DimText } from '../text';
+import { textOf } from './copy';
+
+export interface Column<T> {
+  id: string;
+  label: string;
+  /** Longer, for screen readers and the tooltip of the heading. */
+  title?: string;
+  num?: boolean;
+  /** Pixels; undefined: takes what is left. */
+  width?: number;
+  /** Hidden when the table is narrower than this. */
+  from?: number;
+  /** Somebody chose it: it hides nothing, the table scrolls sideways in its box instead. */
+  asked?: boolean;
+  /** `px`: what the column has. Absent: what is copied, as text. */
+  cell?: (row: T, px: number) => ComponentChildren;
+  /** What sorts; absent: does not sort. */
+  sort?: (row: T) => number | string;
+  /** What is copied: the value in the unit of the heading. Absent: not copied. */
+  raw?: (row: T) => number | string | null;
+  /** What a cell without a figure shows. */
+  none?: string;
+  /** How a copied number reads in text and Markdown: as its cell does. */
+  show?: (value: number) => string;
+  /** Heading of the copy, where the label alone does not say what it is. */
+  as?: string;
+  /**
+   * What CSV holds beside it under a name of its own: the exact sum that the figure was made from.
+   */
+  exact?: [string, (row: T) => number | null];
+  head?: ComponentChildren;
+  cls?: string;
+}
+
+/**
+ * A column of figures: one function says what is sorted by, copied and shown; what is not finite is
+ * not known.
+ */
+export const figures = <T,>(
+  id: string,
+  label: string,
+  width: number,
+  of: (row: T) => number,
+  more?: Partial<Column<T>>,
+): Column<T> => ({
+  id,
+  label,
+  width,
+  num: true,
+  sort: of,
+  raw: (r) => (isFinite(of(r)) ? of(r) : null),
+  show: significant,
+  ...more,
+});
+
+/** The same of times: `ns` is what the heading calls ms. */
+export const times = <T,>(
+  id: string,
+  label: string,
+  width: number,
+  ns: (row: T) => number,
+  more?: Partial<Column<T>>,
+): Column<T> => figures(id, label, width, (r) => ns(r) / 1e6, more);
+
+/** The same of changes: with their sign. */
+export const changes = <T,>(
+  id: string,
+  label: string,
+  width: number,
+  ns: (row: T) => number,
+  more?: Partial<Column<T>>,
+): Column<T> => times(id, label, width, ns, { show: (v) => signed(v), ...more });
+
+/** The same of parts of `whole`, in percent. */
+export const shares = <T,>(
+  id: string,
+  label: string,
+  width: number,
+  part: (row: T) => number,
+  whole: number,
+  more?: Partial<Column<T>>,
+): Column<T> =>
+  figures(id, label, width, (r) => (100 * part(r)) / whole, {
+    show: (v) => percent(v, 100),
+    ...more,
+  });
+
+/** A column of words. */
+export const words = <T,>(
+  id: string,
+  label: string,
+  of: (row: T) => string,
+  more?: Partial<Column<T>>,
+): Column<T> => ({ id, label, sort: of, raw: of, ...more });
+
+export interface Line<T> {
+  key: string;
+  row?: T;
+  /** Group headings, "others", totals: cells by column id, the first spans `span` columns. */
+  kind?: 'group' | 'others' | 'total' | 'detail';
+  cells?: Record<string, ComponentChildren>;
+  lead?: ComponentChildren;
+  /** The lead in copies, where it is no plain text. */
+  text?: string;
+  ns?: number;
+  testid?: string;
+  cls?: string;
+  /** What `o`, `r` and `t` open when the keys have reached the row; keys of rows are no handles. */
+  entity?: Entity | undefined;
+  /**
+   * What they filter for, where the row is many of them; where `t` leads, if not to a launch of the
+   * entity.
+   */
+  f?: string | undefined;
+  timeline?: Change;
+}
+
+/** The op of a row, where it has one: -1 is none. */
+export const opEntity = (op: number): Entity | undefined =>
+  op >= 0 ? { type: 'op', row: op } : undefined;
+
+/** Lines may be made as they come into sight; an array is one. */
+export interface Lines<T> {
+  readonly length: number;
+  slice(from: number, to: number): Line<T>[];
+  findIndex(test: (line: Line<T>) => boolean): number;
+  filter(test: (line: Line<T>) => boolean): Line<T>[];
+}
+
+/** Lines without headings, made from row numbers when they are asked for. */
+export class MadeLines<T> implements Lines<T> {
+  constructor(
+    readonly length: number,
+    private readonly make: (i: number) => Line<T>,
+  ) {}
+  slice(from: number, to: number): Line<T>[] {
+    const out: Line<T>[] = [];
+    for (let i = Math.max(0, from); i < Math.min(to, this.length); ++i) out.push(this.make(i));
+    return out;
+  }
+  findIndex(test: (line: Line<T>) => boolean): number {
+    for (let i = 0; i < this.length; ++i) if (test(this.make(i))) return i;
+    return -1;
+  }
+  filter(test: (line: Line<T>) => boolean): Line<T>[] {
+    return this.slice(0, this.length).filter(test);
+  }
+}
+
+/** Of the columns those that have something to say of any row. */
+export const filled = <T,>(columns: Column<T>[], rows: T[]): Column<T>[] =>
+  columns.filter((c) => !c.raw || rows.some((r) => textOf(c, r) !== ''));
+
+export const cellOf = <T,>(c: Column<T>, row: T, px: number): ComponentChildren => {
+  if (c.cell) return c.cell(row, px);
+  const text = textOf(c, row);
+  if (text === '' && c.none) return <DimText>{c.none}</DimText>;
+  return c.cls?.includes('name') ? <span title={text}>{text}</span> : text;
+};

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the program writes about the run as a whole.
+
+import type { Hue } from '../phases';
+
+export interface Piece {
+  text: string;
+  code?: boolean;
+}
+
+export type Sentence = Piece[];
+
+export interface EvidenceItem {
+  text: string;
+  value?: number | string | null;
+  unit?: string | null;
+  handle?: string | null;
+  handles?: string[];
+  cause?: string | null;
+}
+
+export interface Finding {
+  handle: string;
+  id: string;
+  title: string;
+  saves_low_ns_per_step: number | null;
+  saves_high_ns_per_step: number | null;
+  /** Where the run has no steps; the reader puts them into the two above. */
+  saves_low_ns_per_run?: number | null;
+  saves_high_ns_per_run?: number | null;
+  /** Of a merged job whose launches have no steps: that of the run, per step of a rank. */
+  saves_high_ns_per_job_step?: number | null;
+  /** The two above are savings in the whole run, although the run has steps. */
+  saves_in_run?: boolean;
+  /** The evidence as a sentence. */
+  sentence?: string | null;
+  basis: string | null;
+  confidence: string | null;
+  where_op: string | null;
+  where_layer: string | null;
+  where_source: string | null;
+  evidence: EvidenceItem[];
+  action: string | null;
+  how_to_check: string | null;
+}
+
+/**
+ * In front of what a finding saves: a bound, if it was not replayed, or where nobody knows the
+ * least.
+ */
+export const atMost = (finding: Finding): string =>
+  finding.basis === 'replay' && finding.saves_low_ns_per_step ? '' : '≤ ';
+
+export interface RunMeta {
+  path: string;
+  title: string;
+  command: string | null;
+  framework: string | null;
+  source: string | null;
+  granularity: string | null;
+  date: string | null;
+  device_text: string | null;
+  main_module: number | null;
+  fake_gpu: boolean;
+  partial: boolean;
+  start_ns: number;
+  end_ns: number;
+}
+
+export interface BasisMeta {
+  steady: boolean;
+  step_devices: number;
+  device_ns: number;
+  activities: number;
+  steps_recorded: number;
+  steps_steady: number;
+  marked: boolean;
+  typical_ns: number;
+  p25_ns: number;
+  p75_ns: number;
+  min_ns: number;
+  max_ns: number;
+  wall_ns: number;
+  busy_ns: number;
+}
+
+export interface CoverageMeta {
+  exact_ns: number;
+  inferred_ns: number;
+  none_ns: number;
+  /** "attributed 98%", and of what; "warn" where that is little. */
+  text: string;
+  of: string;
+  tone: string;
+  evidence: {
+    confidence: string;
+    evidence: string;
+    words?: string;
+    ns: number;
+    activities: number;
+  }[];
+  reasons: { reason: string; words?: string; ns: number; activities: number }[];
+}
+
+export interface Replay {
+  steps: number | null;
+  step_ns: number | null;
+  error_pct: number | null;
+  largest_error_pct: number | null;
+  withheld: string | null;
+  all_findings_step_ns: number | null;
+  assumptions: string[];
+}
+
+export interface Meta {
+  tool_version: string;
+  run: RunMeta;
+  basis: BasisMeta;
+  coverage: CoverageMeta;
+  device_parts_by: string;
+  device_parts: { part: Hue; words: string; ns: number }[];
+  /** The first screen's figures; `ns`: what the value is made of. */
+  facts: { id: string; label: string; value: string; note: string; ns: number | null }[];
+  verdict: {
+    given: boolean;
+    sentence: Sentence;
+    lede: Sentence;
+    headline: Sentence;
+    reason: Sentence;
+    op: string | null;
+    not_known: Sentence[];
+  };
+  /** Source files of the user; absent in pages of an older program. */
+  user_files?: string[];
+  ruled_out?: { id: string; verdict: string; text: string; evidence: EvidenceItem[] }[];
+  findings: Finding[];
+  /** The recorded steps, replayed; absent in pages of an older program, null without steps. */
+  replay?: Replay | null;
+  /**
+   * The dump that says which passes made the ops; absent in pages of an older program, null without
+   * one.
+   */
+  provenance?: { dump: string; ops: number; wanted: number; notes: string[] } | null;
+  /** Of a merged job: who is waited for, in words. */
+  job?: {
+    sentence: string;
+    heading: string;
+    cause: string;
+    path?: string;
+    /**
+     * "8 ranks on 4 hosts", "3 of the 8 ranks": who took part, of whom launches are here. Absent in
+     * pages of an older program.
+     */
+    ranks?: string;
+    kept?: string;
+    all_kept?: boolean;
+    step?: JobStep;
+  };
+  /** Of a run of several devices: whom they wait for; `since`: null: from the first step on. */
+  device_lag?: {
+    device: number;
+    excess_ns: number;
+    cost_ns: number;
+    since: number | null;
+    last: number;
+    of: number;
+  };
+  /** What each cause of a gap means; absent without gaps. */
+  causes?: Record<string, string>;
+  /** Steady steps of different length: which, and the part that makes most of it (its colour). */
+  step_differences: null | {
+    heading: string;
+    range: string;
+    text: string;
+    part: Hue | '';
+    steps: { step: number; ns: number; part_ns: number }[];
+  };
+  lost: number;
+  errors: number;
+  /** What more may be missing, in words; empty where all is known. */
+  lost_text?: string;
+  may_lack?: boolean;
+  ends?: string;
+  trust: string;
+  launches: {
+    in_run: number;
+    in_page: number;
+    how: string;
+    steps: number[];
+    bin_ns: number | null;
+  };
+  hlo: {
+    text: string;
+    modules_left_out: number;
+    instructions_left_out: number;
+    text_left_out_bytes: number;
+  };
+  base: null | {
+    run: RunMeta;
+    basis: BasisMeta;
+    coverage: CoverageMeta;
+    step_noise_ns: number | null;
+    matched_ns: number;
+    notes: string[];
+    /** Absent in pages of an older program. */
+    compare?: {
+      verdict: string;
+      outcome: string;
+      heading: string;
+      reasons: string;
+      noise: string;
+      same_recording: boolean;
+      refusals: string[];
+      qualifications: string[];
+      differences: string[];
+      per_step: boolean;
+      base_device_ns: number;
+      new_device_ns: number;
+    };
+  };
+  left_out: { what: string; rows: number; ns: number | null }[];
+}
+
+/** Median over the job's steps of its slowest rank's. */
+export interface JobStep {
+  ns: number;
+  min_ns: number;
+  max_ns: number;
+  steps: number;
+  recorded: number;
+  first: number;
+  last: number;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a filter leaves of the report.
+
+import type { Query } from '../filter';
+
+export interface View {
+  query: Query;
+  filtered: boolean;
+  /** Launches are needed to answer, and are still loading. */
+  waiting: boolean;
+  /** Terms that could not be applied, in words. */
+  notes: string[];
+  /** ns of each share row that is kept. */
+  shareNs: Float64Array;
+  opNs: Float64Array;
+  opCalls: Float64Array;
+  opWaste: Float64Array;
+  siteNs: Float64Array;
+  siteCalls: Float64Array;
+  total: number;
+  /**
+   * What `total` is a share of: device time of the devices and steps that are asked for, else of
+   * all.
+   */
+  full: number;
+  /** Names that whole: "of device time of dev:1". */
+  of: string;
+  /** Divides sums into figures per step of one device. */
+  divisor: number;
+  /** Ops with time left, by time. */
+  ops: number[];
+  /** Does a launch lie in the devices, streams and steps that are asked for? */
+  keeps: (of: { device: number; stream: number }, step: number) => boolean;
+}

@@ -20,7 +20,12 @@ const HIDDEN_BECAUSE: Partial<
   idle: () => ({ why: 'the device is never idle for 1 µs or more, or the source does not tell' }),
   ranks: (report, run) =>
     report.devices.length > 1
-      ? { why: 'no step was found on its devices' }
+      ? {
+          why:
+            report.steps.length > 0
+              ? 'only one of its devices has steps'
+              : 'no step was found on its devices',
+        }
       : {
           why: 'the run is of one device; of several recordings of a job',
           command: `xlatrace merge ${run} OTHER.db -o job.db`,

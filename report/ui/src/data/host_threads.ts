@@ -156,6 +156,19 @@ export function threadNames(
     );
   };
 }
+/** Ids of 64 bits in a sentence become the names that the column of threads has. */
+export function withThreadNames(report: Report, process: number, sentence: string): string {
+  const t = report.tables.table('host_threads');
+  const ids = t.texts('id'),
+    processes = t.refs('process'),
+    threads = t.numbers('thread_id');
+  const named = threadNames(report);
+  return sentence.replace(/thread ([-−]?\d{8,})/g, (text, id: string) => {
+    const wanted = id.replace('−', '-');
+    const row = ids.findIndex((known, r) => known === wanted && processes[r] === process);
+    return row < 0 ? text : named(process, threads[row]!);
+  });
+}
 const numbered = (_: number, thread: number): string =>
   isNaN(thread) ? 'a thread' : `thread ${thread}`;
 

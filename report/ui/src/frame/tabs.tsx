@@ -14,6 +14,12 @@ import { PAGES, type Page, hasPage, keyOf, navigate } from '../state';
 export const pagesOf = (report: Report): (typeof PAGES)[number][] =>
   PAGES.filter(([id]) => id === 'compare' || hasPage(report, id));
 
+/** Steps on at least two devices; in a run without steps, busy time of at least two. */
+const comparesDevices = (report: Report): boolean =>
+  report.steps.length > 0
+    ? new Set(report.steps.map((s) => s.device)).size > 1
+    : report.tables.rows('busy_times') > 1;
+
 /** Has the page a table or a drawing? Without HLO some only say why they are empty. */
 const isFilled = (report: Report, id: Page): boolean =>
   hasPage(report, id) &&
@@ -21,7 +27,9 @@ const isFilled = (report: Report, id: Page): boolean =>
     ? report.sites.block[0].some((threads) => threads > 0)
     : id === 'roofline' || id === 'graph'
       ? !report.bare
-      : true);
+      : id === 'ranks'
+        ? report.tables.rows('ranks') > 1 || comparesDevices(report)
+        : true);
 
 export function Tabs({ page, report }: { page: Page; report: Report }): VNode {
   const pages = pagesOf(report);

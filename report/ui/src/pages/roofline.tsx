@@ -108,12 +108,12 @@ export function RooflinePage(): VNode {
     <>
       <RoofHeading gpu={gpu} found={found} base={base} d={d} table={table} />
       <p class="note">
-        Instructions under half of their bound hold <b>{formatMs(underNs / d)} ms</b>
-        {report.meta.basis.steady ? ' per step' : ''}
+        <b>{formatMs(underNs / d)} ms</b> {report.meta.basis.steady ? 'per step is' : 'is'} spent in
+        ops below half of their roof
         {worst && (
           <>
             ; the largest is <Handle op={worst.op} /> with {formatMs(worst.waste / d)} ms above its
-            bound
+            roof
           </>
         )}
         .{gpu !== '' && ` Peaks are ${device.name}’s; times are still this run’s.`}

@@ -95,7 +95,7 @@ export function SourcePage(): VNode {
   const row = (n: number, source: string | null, id: string): VNode => {
     const s = file.lines.get(n);
     const on = n === line && s !== undefined;
-    const w = s ? ((window.innerWidth < 1280 ? 78 : 136) * Math.sqrt(value(s))) / most : 0;
+    const w = s ? ((window.innerWidth < 1280 ? 78 : 136) * value(s)) / most : 0;
     return (
       <SourceLine
         on={on}

@@ -18,7 +18,7 @@ import {
 } from '../../components/text';
 import type { Entity, GapRow, Kernels, Ops, Sites } from '../../data/entities';
 import { deviceName } from '../../data/hardware';
-import { hostText, threadNames } from '../../data/host_threads';
+import { hostText, threadNames, withThreadNames } from '../../data/host_threads';
 import { midCut } from '../../data/names';
 import type { Report } from '../../data/report';
 import type { Chunk } from '../../data/table';
@@ -197,9 +197,11 @@ function gapTexts({ sites, ops, kernels, ranges, calls, report }: GapTextsInput)
   // The call that made the next activity may have been made before the gap, or after it.
   const launcher = (g: GapRow): string =>
     g.api >= 0 ? `launched by ${calls.texts('name')[g.api]!}` : '';
+  const processOf = (g: GapRow): number => report.devices[g.device]?.process ?? -1;
   const host = (g: GapRow): string =>
     untold(g) +
-    (hostText(g.evidence) || [hostText(range(g)), launcher(g)].filter(Boolean).join(' · '));
+    (withThreadNames(report, processOf(g), hostText(g.evidence)) ||
+      [hostText(range(g)), launcher(g)].filter(Boolean).join(' · '));
   const named = threadNames(report);
   const thread = (g: GapRow, whole = false): string => {
     const t =

@@ -274,7 +274,7 @@ export function occupancyColumns({
       show: peakPercent,
       cell: (r) => (isNaN(r.reached) ? '' : `${r.bound || 'roof'}: ${peakPercent(r.reached)}%`),
     }),
-    words('lever', 'is occupancy the lever?', (r) => r.lever, {
+    words('lever', 'would occupancy help?', (r) => r.lever, {
       width: 236,
       from: 1100,
       cls: 'name',

@@ -34,7 +34,7 @@ export function RoofHeading({ gpu, found, base, d, table }: RoofHeadingProps): V
       <span class="sm ink2">
         area = {report.perStep} · colour = phase
         {found.dots.some(isAbove) &&
-          ' · hollow: above its roof, it does not move what its shapes say'}
+          ' · hollow: faster than the roof allows (caches, or the cost model is off)'}
       </span>
       <HeadingEnd>
         <TotalsNote delta={base !== null} />

@@ -163,7 +163,7 @@ export function SourceHeading({
           ]}
           onChange={(m) => navigate({ args: { m: m === 'time' ? undefined : m } })}
         />
-        <span class="sm ink2">bars: square root, split by phase; collectives and copies apart</span>
+        <span class="sm ink2">bars: split by phase; collectives and copies apart</span>
         <HeadingEnd>
           <TotalsNote delta={!!then} />
           {then && 'Δ by path and number of the line: an edit above moves it · '}

@@ -118,7 +118,7 @@ interface OpenedFileInput {
 export function openedFile({ opened, text, value, line, ops, list, report }: OpenedFileInput) {
   const [path, file] = opened!;
   const parts = text?.get(path);
-  const most = Math.sqrt(Math.max(...[...file.lines.values()].map(value)));
+  const most = Math.max(...[...file.lines.values()].map(value));
   const at = file.lines.get(line);
   // A line that many places call has many stacks: that of the op which costs most is shown.
   const withStack = at

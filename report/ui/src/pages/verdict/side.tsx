@@ -83,18 +83,20 @@ export function VerdictSide({
     <aside class="side" aria-label="Beside the verdict">
       <WhyStepsDiffer report={report} />
       {fine.length > 0 && (
-        <details class="checks" open={printing} data-testid="checks-passed">
-          <summary>{plural(fine.length, 'check')} without a finding</summary>
-          <ul>
-            {fine.map((r) => (
-              <li>
-                <span>
-                  <LinkedText text={r.text} />
-                </span>
-              </li>
-            ))}
-          </ul>
-        </details>
+        <section>
+          <details class="checks" open={printing} data-testid="checks-passed">
+            <summary>{plural(fine.length, 'check')} without a finding</summary>
+            <ul>
+              {fine.map((r) => (
+                <li>
+                  <span>
+                    <LinkedText text={r.text} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </details>
+        </section>
       )}
       {verdict.not_known.length + withheld.length > 0 && (
         <section class="q">

@@ -53,7 +53,7 @@ interface UseRankDrawingInput {
   canvas: RefObject<HTMLCanvasElement>;
   width: number;
   nRanks: number;
-  h: number | number | number;
+  h: number;
   order: number[];
   nSteps: number;
   v: Float64Array<ArrayBufferLike>;

@@ -50,7 +50,7 @@ function usePrimaryTable<T>({
 }: {
   box: RefObject<HTMLDivElement>;
   virtual: boolean;
-  high: number | number;
+  high: number;
   scale: number;
   viewport: number;
   cursor: string | undefined;

@@ -15,7 +15,7 @@ import type { View } from '../data/view_type';
 import { getTerm } from '../filter';
 import { thousands } from '../format';
 import type { Look } from '../timeline/look';
-import { gapFacts } from '../timeline/gap_facts';
+import { useGapFacts } from '../timeline/gap_facts';
 import { useLaunchActions } from '../timeline/launch_actions';
 import { LensRow } from '../timeline/lens';
 import { TimelineNote } from '../timeline/note';
@@ -100,7 +100,7 @@ function Canvas({
   const is = (s: StepBox | undefined): boolean =>
     s !== undefined && !narrow && inStep?.step === s.step;
   // A part of the run is the same part on devices of one clock only.
-  const facts = gapFacts({ timeline, sumRange, report, lens, state, wholeStep });
+  const facts = useGapFacts({ timeline, sumRange, report, lens, state, wholeStep });
 
   const { counted, lensSpan } = facts;
   // Next launch of the selected op or kernel after the middle of the view.

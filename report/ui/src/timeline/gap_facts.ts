@@ -18,7 +18,7 @@ interface GapFactsInput {
   wholeStep: boolean;
 }
 
-export function gapFacts({ timeline, sumRange, report, lens, state, wholeStep }: GapFactsInput) {
+export function useGapFacts({ timeline, sumRange, report, lens, state, wholeStep }: GapFactsInput) {
   const { tl, range, selection, inStep } = timeline;
   const everywhere = sumRange[0] <= tl.t0 && sumRange[1] >= tl.t1;
   const counted = useMemo(
@@ -78,4 +78,4 @@ export function gapFacts({ timeline, sumRange, report, lens, state, wholeStep }:
 }
 
 /** Gaps, waits and the place of the lens in the shown range. */
-export type GapFacts = ReturnType<typeof gapFacts>;
+export type GapFacts = ReturnType<typeof useGapFacts>;

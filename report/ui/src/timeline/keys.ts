@@ -16,7 +16,7 @@ interface UseTimelineKeysInput {
   nextGap: () => void;
   togglePath: () => void;
   zoomTo: (s: StepBox | undefined) => void;
-  align: (a?: StepBox | undefined, b?: number | undefined) => void;
+  align: (a?: StepBox, b?: number) => void;
   stepBy: (by: number) => void;
 }
 

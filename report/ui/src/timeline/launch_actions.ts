@@ -80,7 +80,7 @@ interface JumpToLaunchInput {
   picked: [number, number] | null;
 }
 
-/** Picks the next launch of the selection after the picked one, else after the middle of the view. */
+/** Picks the next launch of the selection after the picked one, else after the view's middle. */
 function jumpToLaunch({
   selected,
   marked,

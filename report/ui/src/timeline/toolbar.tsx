@@ -23,7 +23,7 @@ interface TimelineToolbarProps {
   narrow: boolean;
   is: (s: StepBox | undefined) => boolean;
   zoomTo: (s: StepBox | undefined) => void;
-  align: (a?: StepBox | undefined, b?: number | undefined) => void;
+  align: (a?: StepBox, b?: number) => void;
   nextGap: () => void;
   hostsOn: boolean;
   togglePath: () => void;

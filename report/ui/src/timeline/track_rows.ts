@@ -251,7 +251,7 @@ interface AddStreamRowsInput {
   report: Report;
   add: (t: Omit<Track, 'y' | 'device' | 'first'>) => void;
   cuts: string[];
-  waits: Waits | { of: Map<any, any>; skews: never[] };
+  waits: Waits;
 }
 
 export function addStreamRows({

@@ -70,7 +70,7 @@ export function sourceLines(
   then: Map<string, number> | null,
   row: (n: number, source: string | null, id: string) => VNode,
   file: { sum: Sum; lines: Map<number, Sum> },
-): VNode<{}>[] {
+): VNode[] {
   const body: VNode[] = [];
   if (parts) {
     let last = 0;

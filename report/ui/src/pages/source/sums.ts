@@ -72,7 +72,7 @@ export interface SourceTextProps {
   text: Map<string, FileText[]> | undefined;
   parts: FileText[] | undefined;
   then: Map<string, number> | null;
-  body: VNode<{}>[];
+  body: VNode[];
 }
 
 /** Time, waste and calls by file and line. */

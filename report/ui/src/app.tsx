@@ -48,7 +48,7 @@ const PAGE_BODIES: Record<Page, () => VNode> = {
   memory: MemoryPage,
 };
 
-/** A page that fails says so; the others stay. */
+/** Shows the error of a tab that fails; the other tabs keep working. */
 class Guard extends Component<{ children: ComponentChildren; page: string }, { error?: string }> {
   override state: { error?: string } = {};
   static getDerivedStateFromError(error: unknown): { error: string } {

@@ -47,7 +47,7 @@ interface IcicleProps {
   depth: number;
   onPick: (n: Node) => void;
   selected: string;
-  /** What a share of all is one of, in words. */
+  /** The whole that shares are relative to, in words. */
   whole: string;
   /** Totals of recordings: less time of less work is no gain, and has no colour. */
   totals: boolean;
@@ -93,14 +93,14 @@ export function Icicle({
           const parts = PHASES.map((p, i) => ({ p, ns: n.phases[i]! })).filter((q) => q.ns > 0);
           const chars = Math.floor((bw - 8) / (h > 34 ? 7.6 : 6.9));
           const delta = base ? n.ns / divisor - base(n) : 0;
-          // Said from a twentieth on: below it the eye has nothing to learn.
+          // Shown from one twentieth on: smaller differences are not visible as areas.
           const told =
             base !== undefined &&
             Math.abs(delta) > 0.05 * (n.ns / divisor) &&
             Math.abs(delta) >= 5e3;
           const way = totals ? 'i2' : delta > 0 ? 'worse' : 'better';
           const plain = formatMs(n.ns / divisor);
-          // Names come first: the difference is told where both have room.
+          // The name comes first. The difference is shown if both fit.
           const num =
             told && bw > (n.name.length + plain.length + 12) * 6.9
               ? `${plain} (${signed(delta / 1e6)})`

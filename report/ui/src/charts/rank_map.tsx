@@ -44,7 +44,7 @@ interface RankMapProps {
   measures: readonly (readonly [string, string])[];
   order: number[];
   onOpen: (row: number, step: number) => void;
-  /** Whether there is anything to open; where not, `onOpen` says why. */
+  /** True: the row can be opened. Otherwise `onOpen` shows the reason. */
   opens?: (row: number) => boolean;
   tip?: (row: number, column: number) => string;
   children: ComponentChildren;
@@ -102,7 +102,7 @@ function useRankDrawing({
         ctx.fillRect(gutter + c * w, i * h, Math.max(1, w - (w > 4 ? 1 : 0)), h - (h > 4 ? 1 : 0));
       }
       ctx.globalAlpha = 1;
-      // Of many, those whose rows stand out are worth a name: the first of each hundred pixels.
+      // With many ranks, the first row of each hundred pixels has a name.
       if (h <= 10 && i % Math.ceil(100 / h) === 0) {
         ctx.fillStyle = css.getPropertyValue('--ink-3');
         ctx.fillText(`${i + 1}.`, 4, i * h + 6, gutter - 8);
@@ -133,7 +133,7 @@ export function RankMap({
   const canvas = useRef<HTMLCanvasElement>(null);
   const [tip, setTip] = useState<{ x: number; y: number; text: string } | null>(null);
   const [theme, setTheme] = useState(0);
-  // Waiting, say, is known of no step where the ranks have no collective in common.
+  // A measure may be unknown in all steps: waiting, if the ranks share no collective.
   const known = measures.filter(([m]) => cells.of[m]!.some((x) => !isNaN(x)));
   const [measure, word] = known.find(([m]) => m === state.args['m']) ?? known[0] ?? measures[0]!;
   const v = cells.of[measure]!;

@@ -171,12 +171,12 @@ export const compared = perReport((report): Compared | null => {
   };
 });
 
-/** Refused: the times stand side by side and say nothing of what the program does otherwise. */
+/** Refused comparison: the page shows both times, and no changes of the program. */
 export const isRefused = (c: Compared): boolean => c.meta.refusals.length > 0;
 
 /**
- * The difference that rows may be given as parts of; 0: none. Where rows cancel each other out a
- * part of what is left over is many times the whole of it and says nothing.
+ * The difference that rows are shares of; 0: none. If rows cancel each other out, such a share
+ * would be many times the whole.
  */
 export function wholeDifference(c: Compared): number {
   const whole = c.meta.new_device_ns - c.meta.base_device_ns;
@@ -200,8 +200,8 @@ export const comparable = (report: Report): boolean =>
   report.meta.base !== null && report.meta.base.basis.steady === report.meta.basis.steady;
 
 /**
- * What a difference of this page is one of, where that is not a step; `delta`: whether it shows
- * any.
+ * The whole that differences of this page belong to, if this is not a step. `delta`: the page
+ * shows differences.
  */
 export function TotalsNote({ delta }: { delta: boolean }): VNode | null {
   const { report } = useReport();
@@ -252,7 +252,7 @@ export function BaseVerdict(): VNode {
       ? `${percent(base.matched_ns, base.basis.device_ns)}% of device time ` +
         `is matched with ${nameOfBase(report)}.`
       : `The base is ${nameOfBase(report)}.`;
-  // Where less device time is not faster, the first word is what it is; why stands on Compare.
+  // Less device time is not always faster; the Compare tab has the reason.
   const outcome = base.compare?.outcome;
   if (outcome) {
     return (
@@ -303,7 +303,7 @@ export function BaseVerdict(): VNode {
   );
 }
 
-/** Two runs of one script have one title: the file tells them apart. */
+/** Two runs of one script have the same title, so the file name is added. */
 const nameOfBase = (report: Report): string => {
   const base = report.meta.base!.run;
   return base.title !== report.meta.run.title ? base.title : baseName(base.path) || base.title;

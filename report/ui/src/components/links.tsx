@@ -64,7 +64,7 @@ export function SourceChip({ file, line }: { file: string; line: number }): VNod
   const text = sourceLine(file, line);
   const at = text.lastIndexOf(':');
   const library = /\/(?:site|dist)-packages\//.test(file);
-  // What gives way is the file, never the line.
+  // The file name is shortened, never the line number.
   return (
     <Link
       class={library ? 'srcl lib' : 'srcl'}

@@ -10,7 +10,7 @@ import { dict } from '../phases';
 import { copyText } from './hooks';
 import { FaintText } from './text';
 
-/** What went wrong while something was read. */
+/** Errors that occurred while the page read its data. */
 export const Problem = ({ text }: { text: string }): VNode => (
   <p class="note bad" data-testid="error">
     {text}

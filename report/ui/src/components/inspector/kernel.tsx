@@ -65,7 +65,7 @@ export function KernelBody({ kernel }: { kernel: number }): VNode {
   const k = report.kernels;
   const s = report.sites;
   const mine = report.sitesOfKernel[kernel]!;
-  // What each instruction spends in this kernel: it may run others too.
+  // Time of each instruction in this kernel. An instruction may run other kernels, too.
   const within = new Map<number, number>();
   for (const r of mine)
     if (s.op[r]! >= 0) within.set(s.op[r]!, (within.get(s.op[r]!) ?? 0) + s.ns[r]!);

@@ -18,8 +18,7 @@ interface SumsProps {
   ops: number[];
 }
 /**
- * What every place says of an op, in one row: time, share of device time and of the step, calls,
- * average.
+ * One row with the figures of an op: time, share of device time and of the step, calls, average.
  */
 export function Sums({ ns, calls, what, whole, testid, ops }: SumsProps): VNode {
   const { report } = useReport();

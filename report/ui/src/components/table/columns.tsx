@@ -24,9 +24,9 @@ export interface Column<T> {
   cell?: (row: T, px: number) => ComponentChildren;
   /** What sorts; absent: does not sort. */
   sort?: (row: T) => number | string;
-  /** What is copied: the value in the unit of the heading. Absent: not copied. */
+  /** Value to copy, in the unit of the heading. Absent: the column is not copied. */
   raw?: (row: T) => number | string | null;
-  /** What a cell without a figure shows. */
+  /** Text of a cell without a figure. */
   none?: string;
   /** How a copied number reads in text and Markdown: as its cell does. */
   show?: (value: number) => string;
@@ -116,8 +116,8 @@ export interface Line<T> {
   /** What `o`, `r` and `t` open when the keys have reached the row; keys of rows are no handles. */
   entity?: Entity | undefined;
   /**
-   * What they filter for, where the row is many of them; where `t` leads, if not to a launch of the
-   * entity.
+   * Filter that selects the launches of a row of many. Also the target of `t`, if that is not a
+   * launch of the entity.
    */
   f?: string | undefined;
   timeline?: Change;
@@ -155,7 +155,7 @@ export class MadeLines<T> implements Lines<T> {
   }
 }
 
-/** Of the columns those that have something to say of any row. */
+/** The columns that have a value in at least one row. */
 export const filled = <T,>(columns: Column<T>[], rows: T[]): Column<T>[] =>
   columns.filter((c) => !c.raw || rows.some((r) => textOf(c, r) !== ''));
 

@@ -50,7 +50,7 @@ export const textOf = <T,>(c: Column<T>, row: T): string => {
 };
 
 /**
- * What is shown, as it is shown: headings with their units, sums of groups and of what is left too.
+ * The visible rows: headings with units, sums of groups, and the sum of the remaining rows.
  */
 function shownRows<T>(p: TableProps<T>): {
   columns: Column<T>[];

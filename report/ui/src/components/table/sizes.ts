@@ -21,7 +21,7 @@ const MOST_GROWN = 240;
 export function tableWidths<T>(p: TableProps<T>, columns: Column<T>[], wide: number) {
   const sortId = p.sort?.replace(/^-/, '');
   const down = p.sort?.startsWith('-') ?? false;
-  // What columns without a width share.
+  // Columns without a width share the remaining space.
   const set = sumBy(columns, (c) => c.width ?? 0),
     shared = columns.filter((c) => c.width === undefined).length;
   // In a narrow window names keep a width to be read in, and sentences one of a few lines; the

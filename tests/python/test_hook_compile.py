@@ -54,15 +54,23 @@ CAUSES = """
         f(jnp.ones(3), config=Config()), f(jnp.ones(3), config=Config())
 
     def donation():
-        def apply(x):
-            return x + 1
+        def apply(x, y):
+            return x["a"] + 1
         apply.__name__ = apply.__qualname__ = "f_donation"
-        jax.jit(apply)(jnp.ones(3)), jax.jit(apply, donate_argnums=0)(jnp.ones(3))
+        for donated in ((), 0):
+            jax.jit(apply, donate_argnums=donated)({"a": jnp.ones(3)}, {"a": jnp.ones(3)})
 
     def sharding():
         f = compiled_twice(lambda x: x + 1)
         devices = jax.devices()
         f(jax.device_put(jnp.ones(4), devices[0])), f(jax.device_put(jnp.ones(4), devices[1]))
+
+    def sharding_of_all_leaves():
+        f = compiled_twice(lambda params, x: params["a"] + params["b"][0] + x["a"])
+        for device in jax.devices():
+            x = {"a": jnp.ones(4), "b": jnp.ones(4)}
+            params = jax.device_put({"a": jnp.ones(4), "b": [jnp.ones(5)]}, device)
+            f(jax.tree.map(lambda leaf: leaf[:4], params), x)
 
     def closure():
         for scale in (2.0, 3.0):
@@ -159,6 +167,12 @@ class Compilations(HookTestCase):
         self.assertEqual((shape["before"], shape["after"]), ("float32[3]", "float32[4]"))
         static = found["f_static"][1]["details"][0]
         self.assertEqual((static["before"], static["after"]), ("2", "3"))
+
+    def test_same_difference_of_all_leaves_names_their_argument(self):
+        found = self.causes("sharding_of_all_leaves", XLA_FLAGS="--xla_force_host_platform_device_count=2")
+        _, second = found["f_sharding_of_all_leaves"]
+        self.assertEqual([(d["kind"], d["name"]) for d in second["details"][:1]], [("sharding", "params")])
+        self.assertEqual(second["again"], ["sharding"])
 
     def test_compilation_ahead_of_time_has_its_cause(self):
         first, second = self.causes("ahead_of_time")["f_ahead_of_time"]

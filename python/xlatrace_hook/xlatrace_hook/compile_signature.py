@@ -21,9 +21,11 @@ Kinds of differences, the most specific first (`again` of compile.jsonl lists th
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
 import itertools
+import re
 import weakref
 from typing import Any
 
@@ -364,8 +366,35 @@ def differences(now: Signature, before: Signature) -> list[dict[str, Any]]:
         add("options", "", before.options, now.options)
     if now.function_id != before.function_id:
         add("new_function", "", None, None)
+    found = _of_whole_arguments(found, now)
     found.sort(key=lambda detail: KINDS.index(detail["kind"]))
     return found
+
+
+def _argument_of(path: str) -> str:
+    """`batch` of the leaf `batch['x'][1]`."""
+    return re.split(r"[.\[]", path, maxsplit=1)[0]
+
+
+def _of_whole_arguments(found: list[dict[str, Any]], now: Signature) -> list[dict[str, Any]]:
+    """One difference instead of the same one of each leaf of an argument. JAX donates whole arguments."""
+    leaves = collections.Counter(_argument_of(name) for name in now.leaves)
+    same: dict[tuple, int] = collections.Counter(
+        (detail["kind"], _argument_of(detail["name"]), detail["before"], detail["after"]) for detail in found
+    )
+    kept: list[dict[str, Any]] = []
+    joined = set()
+    for detail in found:
+        argument = _argument_of(detail["name"])
+        key = detail["kind"], argument, detail["before"], detail["after"]
+        if detail["name"] not in now.leaves or not (
+            detail["kind"] == "donation" or 1 < leaves[argument] == same[key]
+        ):
+            kept.append(detail)
+        elif key not in joined:
+            joined.add(key)
+            kept.append(dict(detail, name=argument))
+    return kept
 
 
 class Functions:

@@ -51,6 +51,7 @@ class _Stage:
         self.name = name
         self.begin_ns = begin_ns
         self.entry: dict[str, Any] = {}
+        self.facts: dict[str, Any] = {}
 
 
 class _Thread(threading.local):
@@ -163,7 +164,7 @@ class CompileFacts:
         if facts.get("name") != name:  # Compiled without being traced or lowered now.
             facts = thread.facts = self._facts_of_call(name, frame)
         entry["id"] = facts["id"]
-        begun.entry = entry
+        begun.entry, begun.facts = entry, facts
         if stage == "compile":
             thread.cache = {}
             for key in ("function", "again", "details"):
@@ -197,6 +198,7 @@ class CompileFacts:
         entry = {key: begun.entry[key] for key in ("stage", "name", "id", "start")}
         entry["end"] = now
         if stage == "trace":
+            thread.facts = begun.facts  # Those of a function that was traced inside have replaced it.
             self._remember_traced(frame, thread.facts)
         if stage == "compile":
             details = self._cache_details(entry, thread)

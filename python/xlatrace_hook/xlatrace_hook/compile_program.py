@@ -13,6 +13,7 @@ Kinds of details:
 from __future__ import annotations
 
 import collections
+import math
 from typing import Any
 
 from .user_frames import is_library
@@ -46,18 +47,26 @@ def _collect(closed: Any, equations: list, constants: list, seen: set[int]) -> N
     jaxpr = getattr(closed, "jaxpr", closed)
     variables = getattr(jaxpr, "constvars", ())
     for value, variable in zip(getattr(closed, "consts", ()), variables):
-        if getattr(value, "nbytes", 0) >= MIN_CONSTANT_BYTES:
+        if _bytes(value) >= MIN_CONSTANT_BYTES:
             constants.append((value, variable))
     equations.extend(jaxpr.eqns)
     for equation in jaxpr.eqns:
         for operand in equation.invars:
             value = getattr(operand, "val", None)  # A literal.
-            if value is not None and getattr(value, "nbytes", 0) >= MIN_CONSTANT_BYTES:
+            if value is not None and _bytes(value) >= MIN_CONSTANT_BYTES:
                 constants.append((value, operand))
         for value in equation.params.values():
             for inner in value if isinstance(value, (tuple, list)) else (value,):
                 if hasattr(inner, "eqns") or hasattr(getattr(inner, "jaxpr", None), "eqns"):
                     _collect(inner, equations, constants, seen)
+
+
+def _bytes(value: Any) -> int:
+    """Of an array. The arrays in which JAX 0.7 keeps constants have no `nbytes`."""
+    known = getattr(value, "nbytes", None)
+    if known is None and hasattr(value, "shape") and hasattr(value, "dtype"):
+        known = math.prod(value.shape) * getattr(value.dtype, "itemsize", 0)
+    return known or 0
 
 
 def _place(equation: Any) -> tuple[str, int] | None:
@@ -112,14 +121,14 @@ def _loop_body(equations: list) -> list[dict[str, Any]]:
 def _constants(constants: list, equations: list, fun: Any) -> list[dict[str, Any]]:
     seen: set[int] = set()
     details = []
-    for value, variable in sorted(constants, key=lambda c: -c[0].nbytes):
+    for value, variable in sorted(constants, key=lambda c: -_bytes(c[0])):
         if id(value) in seen or len(details) >= MAX_CONSTANTS:
             continue
         seen.add(id(value))
         detail = {
             "kind": "constant",
             "name": _name_of(value, fun),
-            "value": value.nbytes,
+            "value": _bytes(value),
             "after": f"{value.dtype}[{','.join(map(str, value.shape))}]",
         }
         for equation in equations:

@@ -258,12 +258,16 @@ class Compilations(HookTestCase):
                 if "backend_compile" in event and names["fun_name"] == "jit(f)":
                     os.kill(os.getpid(), 9)
             from jax._src import monitoring as private
+            if not hasattr(private, "register_scalar_listener"):
+                os._exit(77)
             private.register_scalar_listener(kill)
             def f(x):
                 return x + 1
             jax.jit(f)(np.ones(3))
             """
         result = self.run_script(textwrap.dedent(BEGIN) + textwrap.dedent(script))
+        if result.returncode == 77:
+            self.skipTest("this JAX reports a stage at its end only")
         self.assertEqual(result.returncode, -9)
         (path,) = self.recording.glob("*/compile.jsonl")
         last = json.loads(path.read_text().splitlines()[-1])

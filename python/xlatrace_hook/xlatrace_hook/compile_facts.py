@@ -147,6 +147,8 @@ class CompileFacts:
     def _began(self, event: str, _value: float, fun_name: str = "", **_: Any) -> None:
         stage = STAGES.get(event)
         if stage is not None:
+            if stage == "compile":
+                self._thread.cache = {}
             self._begin(stage, fun_name, time.time_ns(), sys._getframe(1))
 
     def _begin(self, stage: str, name: str, now: int, frame: FrameType) -> _Stage:
@@ -166,7 +168,6 @@ class CompileFacts:
         entry["id"] = facts["id"]
         begun.entry, begun.facts = entry, facts
         if stage == "compile":
-            thread.cache = {}
             for key in ("function", "again", "details"):
                 if key in facts:
                     entry[key] = facts[key]
@@ -204,7 +205,7 @@ class CompileFacts:
             details = self._cache_details(entry, thread)
             if details:
                 entry["details"] = details
-            thread.facts = {}
+            thread.facts, thread.cache = {}, {}
         self._log.write(**entry)
 
     def _happened(self, event: str, **_: Any) -> None:
@@ -224,8 +225,8 @@ class CompileFacts:
         """Keeps the call of a function that another call lowers later on: `jitted.lower(x)`."""
         found = _find(frame, ("_infer_params", "_infer_params_impl", "infer_params"))
         if found is not None:
-            facts["fun"] = found.get("fun")
             facts["info"] = found.get("ji") or found.get("jit_info")
+            facts["fun"] = found.get("fun") or getattr(facts["info"], "fun", None)
             facts["args"], facts["kwargs"] = found.get("args", ()), found.get("kwargs", {})
 
     def _facts_of_call(self, name: str, frame: FrameType | None) -> dict[str, Any]:
@@ -234,8 +235,9 @@ class CompileFacts:
         call = _find(frame, ("cache_miss", "lower"))
         if call is None:
             return facts
-        fun = call.get("fun") or traced.get("fun")
         info = call.get("jit_info") or traced.get("info")
+        # Before JAX 0.5 the function is a part of `jit_info`.
+        fun = call.get("fun") or getattr(call.get("jit_info"), "fun", None) or traced.get("fun")
         if fun is None:
             return facts
         args, kwargs = call.get("args"), call.get("kwargs")
@@ -291,14 +293,17 @@ class CompileFacts:
 def _params_of_traced(traced: Any) -> Any:
     """As PjitParams, from what `jitted.trace(x)` returns."""
     params = getattr(traced, "_params", None)
+    if params is None:  # Before JAX 0.5.
+        params = getattr(getattr(traced, "_lower_callable", None), "keywords", None)
     if params is None:
         return None
     jaxpr = params.get("jaxpr")
     info = getattr(getattr(jaxpr, "jaxpr", None), "debug_info", None)
+    names = getattr(info, "arg_names", None) or getattr(traced, "_arg_names", None)
     return SimpleNamespace(
         params=params,
         in_avals=list(getattr(jaxpr, "in_avals", ())),
-        arg_names=list(getattr(info, "arg_names", None) or ()),
+        arg_names=list(names or ()),
     )
 
 

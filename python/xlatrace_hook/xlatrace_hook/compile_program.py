@@ -62,7 +62,7 @@ def _collect(closed: Any, equations: list, constants: list, seen: set[int]) -> N
 
 
 def _bytes(value: Any) -> int:
-    """Of an array. The arrays in which JAX 0.7 keeps constants have no `nbytes`."""
+    """The size of an array. JAX 0.7 keeps constants in arrays without `nbytes`."""
     known = getattr(value, "nbytes", None)
     if known is None and hasattr(value, "shape") and hasattr(value, "dtype"):
         known = math.prod(value.shape) * getattr(value.dtype, "itemsize", 0)

@@ -95,8 +95,9 @@ class Divider {
         devices_(devices),
         nodes_(nodes),
         compiles_(CompilePartsOf(run, compiles)),
-        sampled_(run, [this](const SampledIdle::Place& place, const HostState& state, Id stack_id,
-                             int64_t ns) { PutSampled(place, state, stack_id, ns); }) {}
+        sampled_(run, WorkerDelay(run.host_samples, IdleOfCpus(run, devices)),
+                 [this](const SampledIdle::Place& place, const HostState& state, Id stack_id,
+                        int64_t ns) { PutSampled(place, state, stack_id, ns); }) {}
 
   // Applies the rules that need no host events. Within returns the remaining instants.
   void DivideByLaunches() {
@@ -144,6 +145,24 @@ class Divider {
   }
 
  private:
+  // Of processes that have no other devices.
+  static std::map<Id, Intervals> IdleOfCpus(const model::RunTables& run,
+                                            const std::vector<DeviceIdle>& devices) {
+    std::map<Id, Intervals> idle;
+    for (const DeviceIdle& device : devices) {
+      const Id process_id = run.devices[static_cast<size_t>(device.device_id) - 1].process_id;
+      if (device.again) continue;
+      for (const IdlePiece& piece : device.time->idle()) {
+        idle[process_id].push_back({piece.start_ns, piece.end_ns});
+      }
+    }
+    for (const model::Device& device : run.devices) {
+      if (device.kind != model::DeviceKind::kCpu) idle.erase(device.process_id);
+    }
+    for (auto& [process_id, of] : idle) of = Normalise(std::move(of));
+    return idle;
+  }
+
   void AddPart(size_t d, int64_t gap_end_ns, TreeKind kind, int64_t ns) {
     if (gap_end_ns == kNotExplainedEndNs || devices_[d].again || ns <= 0) return;
     const auto device_id = static_cast<int32_t>(devices_[d].device_id);

@@ -38,8 +38,8 @@ std::span<const HostSample>::iterator FirstAfter(std::span<const HostSample> sam
 
 }  // namespace
 
-SampledIdle::SampledIdle(const model::RunTables& run, Put put)
-    : stacks_(run.host_samples), put_(std::move(put)) {
+SampledIdle::SampledIdle(const model::RunTables& run, WorkerDelay workers, Put put)
+    : stacks_(run.host_samples), workers_(std::move(workers)), put_(std::move(put)) {
   const std::vector<HostSample>& samples = run.host_samples.samples;
   for (size_t begin = 0; begin < samples.size();) {
     size_t end = begin;
@@ -104,7 +104,9 @@ void SampledIdle::AddOutsideCollections(const Place& place, Thread thread, Sampl
     if (deferred.empty() || deferred.back().before != before)
       deferred.push_back({.before = before});
     deferred.back().ns += state.end_ns - state.start_ns;
-    deferred.back().contended_ns += Contended(thread, state.start_ns, state.end_ns);
+    const Contention contention = ContentionIn(thread, state.start_ns, state.end_ns);
+    deferred.back().contention.own_ns += contention.own_ns;
+    deferred.back().contention.workers_ns += contention.workers_ns;
     return;
   }
   auto& found = found_[{thread, place.base, key}];
@@ -115,7 +117,7 @@ void SampledIdle::AddOutsideCollections(const Place& place, Thread thread, Sampl
     Part& part = found[{sample->stack_id, static_cast<int>(sample->state)}];
     part.sample = sample;
     part.ns += until - now;
-    Emit(place, state, *sample, until - now, Contended(thread, now, until));
+    Emit(place, state, *sample, until - now, ContentionIn(thread, now, until));
     if (next == samples.end()) break;
     now = until;
     sample = &*next++;
@@ -137,31 +139,42 @@ const HostSample& SampledIdle::Culprit(const HostSample& sample) const {
   return holder == nullptr ? sample : *holder;
 }
 
+void SampledIdle::PutContention(const Place& place, const HostState& state, int64_t contended_ns,
+                                int64_t& ns) const {
+  contended_ns = std::min(contended_ns, ns);
+  if (contended_ns <= 0) return;
+  HostState contention = state;
+  contention.kind = TreeKind::kContention;
+  contention.user = contention.inner = {};
+  put_(place, contention, 0, contended_ns);
+  ns -= contended_ns;
+}
+
 void SampledIdle::Emit(const Place& place, const HostState& state, const HostSample& sample,
-                       int64_t ns, int64_t contended_ns) {
+                       int64_t ns, const Contention& contention) {
   const bool divisible = state.kind == TreeKind::kHost || state.kind == TreeKind::kDispatch;
-  if (divisible && Runs(sample.state) && contended_ns > 0) {
-    HostState contention = state;
-    contention.kind = TreeKind::kContention;
-    contention.user = contention.inner = {};
-    put_(place, contention, 0, contended_ns);
-    ns -= contended_ns;
-  }
-  if (sample.stack_id == 0) return put_(place, state, 0, ns);
+  const bool runs = divisible && Runs(sample.state);
+  if (runs) PutContention(place, state, contention.own_ns, ns);
   HostState named = state;
-  const StackMeaning own = stacks_.Of(sample.stack_id, sample.state);
-  const HostSample& culprit = own.kind == TreeKind::kLock ? Culprit(sample) : sample;
-  const StackMeaning meaning =
-      &culprit == &sample ? own : stacks_.Of(culprit.stack_id, culprit.state);
-  // A range of the user is more precise than the function around it.
-  if (named.user.empty()) named.user = meaning.user;
-  if (divisible) {
-    const bool specific = own.kind != TreeKind::kHost && own.kind != TreeKind::kDispatch;
-    if (specific || (state.kind == TreeKind::kHost && state.user.empty())) named.kind = own.kind;
-    if (named.inner.empty() && named.kind != TreeKind::kHost) named.inner = meaning.inner;
+  const HostSample* culprit = &sample;
+  if (sample.stack_id != 0) {
+    const StackMeaning own = stacks_.Of(sample.stack_id, sample.state);
+    if (own.kind == TreeKind::kLock) culprit = &Culprit(sample);
+    const StackMeaning meaning =
+        culprit == &sample ? own : stacks_.Of(culprit->stack_id, culprit->state);
+    // A range of the user is more precise than the function around it.
+    if (named.user.empty()) named.user = meaning.user;
+    if (divisible) {
+      const bool specific = own.kind != TreeKind::kHost && own.kind != TreeKind::kDispatch;
+      if (specific || (state.kind == TreeKind::kHost && state.user.empty())) named.kind = own.kind;
+      if (named.inner.empty() && named.kind != TreeKind::kHost) named.inner = meaning.inner;
+    }
+    if (culprit != &sample) named.inner = "the interpreter lock (GIL)";
   }
-  if (&culprit != &sample) named.inner = "the interpreter lock (GIL)";
-  put_(place, named, culprit.stack_id, ns);
+  if (!runs && named.kind == TreeKind::kSync) {
+    PutContention(place, state, contention.workers_ns, ns);
+  }
+  if (ns > 0) put_(place, named, culprit->stack_id, ns);
 }
 
 void SampledIdle::Finish() {
@@ -173,10 +186,11 @@ void SampledIdle::Finish() {
     Deferred all;
     for (const Deferred& piece : pieces) {
       all.ns += piece.ns;
-      all.contended_ns += piece.contended_ns;
+      all.contention.own_ns += piece.contention.own_ns;
+      all.contention.workers_ns += piece.contention.workers_ns;
       if (found != found_.end()) continue;
       if (piece.before != nullptr) {
-        Emit(place, state, *piece.before, piece.ns, piece.contended_ns);
+        Emit(place, state, *piece.before, piece.ns, piece.contention);
       } else {
         put_(place, state, 0, piece.ns);
       }
@@ -186,20 +200,27 @@ void SampledIdle::Finish() {
     for (const auto& [of, part] : found->second) total_ns += part.ns;
     // Shares of the remaining time, so that rounding loses nothing.
     int64_t left_ns = all.ns;
-    int64_t left_contended_ns = all.contended_ns;
+    Contention left = all.contention;
     for (const auto& [of, part] : found->second) {
       const double share = static_cast<double>(part.ns) / static_cast<double>(total_ns);
       const int64_t ns = total_ns == part.ns ? left_ns : Share(left_ns, share);
-      const int64_t contended_ns =
-          total_ns == part.ns ? left_contended_ns : Share(left_contended_ns, share);
-      if (ns > 0) Emit(place, state, *part.sample, ns, std::min(contended_ns, ns));
+      const Contention contention = {
+          total_ns == part.ns ? left.own_ns : Share(left.own_ns, share),
+          total_ns == part.ns ? left.workers_ns : Share(left.workers_ns, share)};
+      if (ns > 0) Emit(place, state, *part.sample, ns, contention);
       total_ns -= part.ns;
       left_ns -= ns;
-      left_contended_ns -= contended_ns;
+      left.own_ns -= contention.own_ns;
+      left.workers_ns -= contention.workers_ns;
       if (total_ns <= 0) break;
     }
   }
   deferred_.clear();
+}
+
+SampledIdle::Contention SampledIdle::ContentionIn(Thread thread, int64_t start_ns,
+                                                  int64_t end_ns) const {
+  return {Contended(thread, start_ns, end_ns), workers_.Within(thread.first, start_ns, end_ns)};
 }
 
 int64_t SampledIdle::Contended(Thread thread, int64_t start_ns, int64_t end_ns) const {

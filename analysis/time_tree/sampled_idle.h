@@ -7,7 +7,8 @@
 // divided as the samples in equal states are: same place in the tree, same call or range. The
 // device may have been busy at the sample before, so that sample counts only if there is no other.
 //
-// Garbage collections are `gc`. A thread that could run, but had no CPU, gives `contention`. The
+// Garbage collections are `gc`. A thread that could run, but had no CPU, gives `contention`. So
+// does a thread that waits for a CPU device whose own threads have no CPU (worker_delay.h). The
 // rest has the kind of its stack (host_stacks.h). If the thread waits for the GIL, the stack of the
 // thread that has it counts.
 //
@@ -30,6 +31,7 @@
 #include "analysis/time_tree/device_time.h"
 #include "analysis/time_tree/host_stacks.h"
 #include "analysis/time_tree/host_states.h"
+#include "analysis/time_tree/worker_delay.h"
 #include "model/run_tables.h"
 
 namespace xlatrace::analysis::time_tree {
@@ -49,7 +51,7 @@ class SampledIdle {
   using Put = std::function<void(const Place&, const HostState&, model::Id stack_id, int64_t ns)>;
 
   // `run` must outlive this.
-  SampledIdle(const model::RunTables& run, Put put);
+  SampledIdle(const model::RunTables& run, WorkerDelay workers, Put put);
 
   // Divides a state of the thread; false: the thread has no samples.
   bool Add(const Place& place, model::Id process_id, int64_t thread_id, const HostState& state);
@@ -66,20 +68,29 @@ class SampledIdle {
     const model::HostSample* sample = nullptr;
     int64_t ns = 0;
   };
+  // The part of a state in which a thread waits for a CPU.
+  struct Contention {
+    int64_t own_ns = 0;      // If this thread runs.
+    int64_t workers_ns = 0;  // If this thread waits for a CPU device: those that run its ops.
+  };
   struct Deferred {
     int64_t ns = 0;
-    int64_t contended_ns = 0;                   // If the thread runs.
+    Contention contention;
     const model::HostSample* before = nullptr;  // The last sample; null: none.
   };
 
   void AddOutsideCollections(const Place& place, Thread thread, Samples samples,
                              const HostState& state);
   void Emit(const Place& place, const HostState& state, const model::HostSample& sample, int64_t ns,
-            int64_t contended_ns);
+            const Contention& contention);
+  void PutContention(const Place& place, const HostState& state, int64_t contended_ns,
+                     int64_t& ns) const;
   const model::HostSample& Culprit(const model::HostSample& sample) const;
+  Contention ContentionIn(Thread thread, int64_t start_ns, int64_t end_ns) const;
   int64_t Contended(Thread thread, int64_t start_ns, int64_t end_ns) const;
 
   const HostStacks stacks_;
+  const WorkerDelay workers_;
   Put put_;
   std::map<Thread, Samples> samples_;
   std::map<Thread, std::vector<const model::ThreadUse*>> uses_;  // By start.

@@ -47,15 +47,19 @@ struct SampledRun {
   }
 
   // Milliseconds by "kind:function:inner" of the states (start and end in ms) of thread 7.
+  // `cpu_idle`: idle time of a CPU device.
   std::map<std::string, int64_t> Divide(const std::vector<std::pair<int64_t, int64_t>>& states,
-                                        TreeKind kind = TreeKind::kHost) {
+                                        TreeKind kind = TreeKind::kHost,
+                                        const Intervals& cpu_idle = {}) {
     MarkUserFrames(model::UserCode(), run.host_samples);
     std::map<std::string, int64_t> parts;
-    SampledIdle idle(run, [&](const SampledIdle::Place&, const HostState& state, Id, int64_t ns) {
-      std::string name(Text(state.kind));
-      name.append(":").append(state.user).append(":").append(state.inner);
-      parts[name] += ns;
-    });
+    const WorkerDelay workers(run.host_samples, {{1, cpu_idle}});
+    SampledIdle idle(run, workers,
+                     [&](const SampledIdle::Place&, const HostState& state, Id, int64_t ns) {
+                       std::string name(Text(state.kind));
+                       name.append(":").append(state.user).append(":").append(state.inner);
+                       parts[name] += ns;
+                     });
     for (const auto& [start_ms, end_ms] : states) {
       EXPECT_TRUE(idle.Add({}, 1, 7, {start_ms * kMsNs, end_ms * kMsNs, kind}));
     }
@@ -124,6 +128,26 @@ TEST(SampledIdle, WaitingForACpuIsContentionWithoutAFunction) {
                           Pair("sleep:train.py(31): load:", 20)));
 }
 
+TEST(SampledIdle, WaitForACpuDeviceWithoutACpuIsContention) {
+  Loop loop;
+  loop.Sample(7, 0, loop.waits, ThreadState::kLock, 900);
+  // Thread 8 runs the ops. In this second it could not run for 300 ms.
+  loop.run.host_samples.thread_use.push_back(
+      {1, 8, 0, 1'000 * kMsNs, 100 * kMsNs, 300 * kMsNs, 0, 0, 0, 0});
+  auto& machine = loop.run.host_samples.machine_use;
+  machine.push_back({1, 0, 1'000 * kMsNs, 1'400 * kMsNs, 100 * kMsNs, 2});
+  const Intervals idle = {{0, 400 * kMsNs}};
+  const std::string wait = "sync:train.py(20): train:ArrayImpl.block_until_ready";
+  EXPECT_THAT(loop.Divide({{0, 400}}, TreeKind::kHost, idle),
+              ElementsAre(Pair("contention::", 300), Pair(wait, 100)));
+  // The device is not a CPU.
+  EXPECT_THAT(loop.Divide({{0, 400}}), ElementsAre(Pair(wait, 400)));
+  // Other programs used at most 50 ms, so the process delays itself.
+  machine[0].busy_ns = 150 * kMsNs;
+  EXPECT_THAT(loop.Divide({{0, 400}}, TreeKind::kHost, idle),
+              ElementsAre(Pair("contention::", 50), Pair(wait, 350)));
+}
+
 TEST(SampledIdle, CollectionsBelongToTheFunctionThatCausedThem) {
   Loop loop;
   loop.Sample(7, 0, loop.train, ThreadState::kPython);
@@ -154,7 +178,7 @@ TEST(SampledIdle, OtherThreadsAreLeftToTheCaller) {
   Loop loop;
   loop.Sample(7, 0, loop.train, ThreadState::kPython);
   MarkUserFrames(model::UserCode(), loop.run.host_samples);
-  SampledIdle idle(loop.run,
+  SampledIdle idle(loop.run, WorkerDelay(),
                    [](const SampledIdle::Place&, const HostState&, Id, int64_t) { FAIL(); });
   EXPECT_FALSE(idle.Add({}, 1, 8, {0, 5}));
 }

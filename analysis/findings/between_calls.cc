@@ -114,6 +114,33 @@ class Calls {
   Intervals covered_, programs_;
 };
 
+// Idle time of the step (or of the run) by what the caller does, without contention: while other
+// programs have the CPU, neither script nor runtime can do better.
+struct OwnIdle {
+  bool known = false;
+  int64_t all_ns = 0;
+  int64_t script_ns = 0;  // Neither inside the framework nor in a wait for the device.
+};
+
+OwnIdle OwnIdleOf(const Context& context) {
+  using model::TreeKind;
+  OwnIdle own;
+  const std::vector<model::TimeTreeRow>& tree = context.analysis.time_tree;
+  for (const model::TimeTreeRow& row : tree) {
+    if (row.device_id != 0 || row.process_id != 0 || row.parent_id == 0) continue;
+    if (tree[static_cast<size_t>(row.parent_id) - 1].kind != TreeKind::kIdle) continue;
+    own.known = true;
+    if (row.kind == TreeKind::kContention) continue;
+    const int64_t ns = context.whole_run ? row.ns : row.per_step_ns.value_or(0);
+    own.all_ns += ns;
+    const bool of_runtime = row.kind == TreeKind::kSync || row.kind == TreeKind::kDispatch ||
+                            row.kind == TreeKind::kLaunch || row.kind == TreeKind::kDependency ||
+                            row.kind == TreeKind::kCopyWait;
+    if (!of_runtime) own.script_ns += ns;
+  }
+  return own;
+}
+
 }  // namespace
 
 bool CheckEagerOps(const Context& context, const std::vector<Gap>& gaps, Report& report) {
@@ -221,6 +248,11 @@ void CheckBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     // No dispatch takes this long, however small the next program is.
     if (gap->ns < kMaxDispatchGapNs && small.Before(*gap)) before_small += gap->ns;
     longest = std::max(longest, gap->ns);
+  }
+  if (const OwnIdle own = OwnIdleOf(context); own.known) {
+    sum = std::min(sum, own.all_ns * context.divisor);
+    outside = std::min(outside, own.script_ns * context.divisor);
+    starting = std::min(starting, sum);
   }
   const int64_t ns = context.PerStep(sum);
   if (context.ShareOfSpan(ns) < kHostShare) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -260,8 +261,12 @@ bool NewResults(const Context& context, Report& report) {
   int64_t all = 0;
   int64_t at_best = 0;
   double bytes = 0;
+  // Only a state is replaced by the result of each call. A caller may use any other argument again,
+  // and the recording does not show which memory an argument has.
+  const std::set<model::Id> train = ModulesThatTrain(context.attribution);
   for (const Op& op : context.ops) {
     if (op.facts->fresh_result_bytes == 0 || (context.whole_run && op.calls < 3)) continue;
+    if (!train.contains(op.row->module_id)) continue;
     all += op.ns;
     at_best += static_cast<int64_t>(static_cast<double>(op.time->min_ns) * op.calls);
     bytes += static_cast<double>(op.facts->fresh_result_bytes) * op.calls;

@@ -173,7 +173,7 @@ TEST(CpuRules, RecordingCostIsReportedIfOpsAreVeryShort) {
 // A step that returns its state. `alias`: states whether the result reuses the memory of the
 // argument.
 FindingCase StateOnCpu(const std::string& alias, int64_t often_us, int64_t seldom_us,
-                       const std::string& other = "state.m") {
+                       const std::string& other = "state.m", bool trains = true) {
   FindingCase made("HloModule jit_step, is_scheduled=true" + alias +
                    "\nENTRY e {\n  p = f32[1048576]{0} parameter(0), "
                    "metadata={op_name=\"state.w\"}\n  x = f32[4096,4096]{1,0} "
@@ -182,7 +182,9 @@ FindingCase StateOnCpu(const std::string& alias, int64_t often_us, int64_t seldo
                    other +
                    "\"}\n  g = f32[4096,4096]{1,0} "
                    "negate(x)\n  ROOT new = "
-                   "f32[1048576]{0} negate(p), metadata={op_name=\"jit(step)/sub\" "
+                   "f32[1048576]{0} negate(p), metadata={op_name=\"jit(step)/" +
+                   (trains ? "transpose(jvp(net))/sub" : "sub") +
+                   "\" "
                    "source_file=\"a.py\" source_line=9}\n}");
   made.RunOnCpu();
   int64_t at = 0;
@@ -208,8 +210,54 @@ TEST(CpuRules, ResultInNewMemoryIsAMissingDonation) {
   const FindingCase shared =
       StateOnCpu(", input_output_alias={ {}: (0, {}, may-alias) }", 1'200, 200);
   EXPECT_EQ(shared.Find("donation_missing"), nullptr) << shared.Ids();
+  // A program that does not train may get the same argument in each call.
+  const FindingCase no_state = StateOnCpu("", 1'200, 200, "state.m", false);
+  EXPECT_EQ(no_state.Find("donation_missing"), nullptr) << no_state.Ids();
   const FindingCase even = StateOnCpu("", 1'200, 1'000);
   EXPECT_EQ(even.Find("donation_missing"), nullptr) << even.Ids();
+}
+
+// A step with a loop of 20,000 iterations, which XLA runs as one op.
+FindingCase LoopOnCpu(int64_t loop_us) {
+  FindingCase made(R"(HloModule jit_step, is_scheduled=true
+b {
+  p = (s32[], f32[16]{0}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  v = f32[16]{0} get-tuple-element(p), index=1
+  t = f32[16]{0} tanh(v)
+  ROOT n = (s32[], f32[16]{0}) tuple(i, t)
+}
+c {
+  q = (s32[], f32[16]{0}) parameter(0)
+  ROOT k = pred[] constant(true)
+}
+w {
+  r = (s32[], f32[16]{0}) parameter(0)
+  ROOT while.0 = (s32[], f32[16]{0}) while(r), condition=c, body=b, backend_config={"known_trip_count":{"n":"20000"}}
+}
+ENTRY e {
+  s = (s32[], f32[16]{0}) parameter(0)
+  y = f32[256,256]{1,0} iota(), iota_dimension=0
+  ROOT call = (s32[], f32[16]{0}) call(s), to_apply=w, metadata={op_name="jit(step)/while" source_file="a.py" source_line=19}
+})");
+  made.RunOnCpu();
+  made.Steps(8, {{"y", 10}, {"call", loop_us}});
+  return made;
+}
+
+TEST(CpuRules, ManyShortIterationsAreALoopOverhead) {
+  // 1 us per iteration.
+  const FindingCase with = LoopOnCpu(20'000);
+  const model::FindingRow* finding = with.Find("loop_overhead");
+  ASSERT_NE(finding, nullptr) << with.Ids();
+  EXPECT_EQ(finding->where_source, "a.py:19");
+  EXPECT_EQ(finding->where_op, "call");
+  EXPECT_THAT(finding->title, HasSubstr("20,000"));
+  EXPECT_GT(*finding->saves_high_ns_per_step, 15'000'000);
+  EXPECT_LE(*finding->saves_high_ns_per_step, 20'000'000);
+  // 25 us per iteration are work.
+  const FindingCase work = LoopOnCpu(500'000);
+  EXPECT_EQ(work.Find("loop_overhead"), nullptr) << work.Ids();
 }
 
 }  // namespace

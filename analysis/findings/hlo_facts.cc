@@ -507,6 +507,8 @@ class Reader {
           facts.scatter = std::move(scatter);
           TakeLine(i, facts);
         }
+      } else if (i.opcode == "while") {
+        facts.iterations = std::max(facts.iterations, hlo::TripCount(module_, i).value_or(0));
       } else if (i.opcode == "dynamic-update-slice") {
         const auto operands = module_.Operands(i);
         if (operands.size() > 1) facts.slice_bytes += hlo::ByteSize(At(operands[1]).shape);

@@ -4,12 +4,14 @@
 // it writes, and copies of carried values. One execution is enough to detect it.
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "analysis/findings/rules.h"
+#include "base/number_format.h"
 #include "base/text.h"
 
 namespace xlatrace::analysis::findings {
@@ -18,7 +20,10 @@ namespace {
 constexpr double kMinLoopShare = 0.05;     // Share of the step.
 constexpr double kMinLoopIterations = 10;  // Per execution of the program.
 constexpr double kMaxLoopOpNs = 20'000;    // Longer ops move data: `scan_stack`, `device_copies`.
-constexpr int64_t kRampNs = 1'200;         // Between kernels of a full launch queue.
+// Fewer iterations of at most 20 us take less than 20 ms.
+constexpr int64_t kMinShortIterations = 1'000;
+constexpr int64_t kMergedIterations = 8;  // As in `scan(unroll=8)`.
+constexpr int64_t kRampNs = 1'200;        // Between kernels of a full launch queue.
 
 // "s32[]", "pred[]": counters, and conditions to continue.
 bool IsCounter(const Op& op) {
@@ -46,11 +51,63 @@ struct Part {
   }
 };
 
+// A loop of many short iterations, of which one op runs all: the fixed cost of an iteration counts
+// more than its work. If eight iterations become one, an eighth of the fixed cost remains. The
+// fixed cost is at most the time beyond that of moving the loop's bytes.
+void ReportShortIterations(const Context& context, Report& report) {
+  for (const Op& op : context.ops) {
+    const auto iterations = static_cast<double>(op.facts->iterations) * op.calls;
+    if (op.facts->iterations < kMinShortIterations || op.calls <= 0) continue;
+    const double each_ns = static_cast<double>(op.ns) / iterations;
+    if (each_ns > kMaxLoopOpNs) continue;
+    double work_ns = 0;
+    const std::optional<int64_t> bytes = op.row->bytes ? op.row->bytes : op.facts->bytes;
+    if (bytes && context.limits.bytes && *context.limits.bytes > 0) {
+      work_ns = 1e9 * static_cast<double>(*bytes) * op.calls / *context.limits.bytes;
+    }
+    const double fixed_ns = std::max(0.0, static_cast<double>(op.ns) - work_ns);
+    const auto saves = static_cast<int64_t>(fixed_ns * (kMergedIterations - 1) / kMergedIterations);
+    if (context.ShareOfStep(saves) < kMinLoopShare) continue;
+    const Site site{context.SourceOf(op), {&op}, op.ns};
+    Finding finding = FindingAbout(context, "loop_overhead", site);
+    finding.title = {"Do more per iteration", fmt::format("a loop runs {} iterations of {} each",
+                                                          Thousands(op.facts->iterations),
+                                                          Time(static_cast<int64_t>(each_ns)))};
+    finding.sentence = {fmt::format("A loop of {} iterations is {}",
+                                    Thousands(op.facts->iterations), context.WorkShare(op.ns)),
+                        fmt::format("an iteration takes {}", Time(static_cast<int64_t>(each_ns))),
+                        InBrackets(site.source)};
+    finding.action = context.Advice(
+        "fewer and larger iterations: `scan(unroll=n)`, `jax.vmap` over parts that do not depend "
+        "on each other, a block of time steps per iteration, or an op that does it all at once "
+        "(`jnp.cumsum`, `lax.associative_scan`)",
+        "fewer and larger iterations: a block of time steps per iteration of `tf.while_loop`, "
+        "`tf.vectorized_map` over parts that do not depend on each other, or an op that does it "
+        "all at once (`tf.cumsum`)");
+    finding.how_to_check = "the time of the loop falls with the number of its iterations";
+    finding.saves_high_ns = saves;
+    finding.saves_low_ns = 0;
+    finding.change.emplace();
+    finding.change->instructions[static_cast<uint32_t>(op.time->instruction_id)] =
+        1 - static_cast<double>(saves) / static_cast<double>(op.ns);
+    finding.basis = Basis::kCostModel;
+    finding.sure = context.Allowed(Sure::kMedium);
+    finding.evidence.Add("iterations of the loop", op.facts->iterations, "count", op.handle)
+        .Add("time per iteration", static_cast<int64_t>(each_ns), "ns");
+    if (work_ns > 0) {
+      finding.evidence.Add(context.words.PerStep("time to move the loop's bytes,"),
+                           static_cast<int64_t>(work_ns), "ns");
+    }
+    report.Add(std::move(finding));
+  }
+}
+
 }  // namespace
 
 void CheckLoops(const Context& context, Report& report) {
   // On a CPU a loop's body runs in one thread, so times of its ops do not show the time between
   // them.
+  if (!context.on_gpu) ReportShortIterations(context, report);
   if (!context.on_gpu || context.graph_share > 0.02) return;
   std::vector<const Op*> ops;
   for (const Op& op : context.ops) {

@@ -267,6 +267,7 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
                                    [](const Finding& finding) { return finding.before_small; });
   const auto tier = [&](const Finding& finding) {
     if (finding.about_data) return 0;
+    if (finding.no_remedy) return 5;
     if (finding.sure != Sure::kLow && !saves_little(finding)) return 1;
     if (finding.before_small) return 3;
     return divided && saves_little(finding) ? 4 : 2;

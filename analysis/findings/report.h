@@ -122,6 +122,8 @@ struct Finding {
   // Has no saving either, and ranks only before findings that save little (report.cc). The run's
   // data does not answer the question of its user.
   bool before_small = false;
+  // Names the largest op for which no rule has advice. Has no saving, and ranks last.
+  bool no_remedy = false;
   // The saving lies between the steady steps, so it may exceed one step.
   bool beyond_steps = false;
   // The saving is of the whole run, of which `run_ns` is recorded. Its share of the run is compared

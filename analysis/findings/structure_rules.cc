@@ -297,7 +297,8 @@ void DominantLine(const Context& context, Report& report) {
   for (const Op* op : largest->ops) floors += FloorOf(context, *op).value_or(0);
   if (10 * floors >= 7 * largest->ns) return;
   Finding finding = FindingAbout(context, "dominant_op", *largest);
-  finding.title = {fmt::format("Start with {}", ShortSource(largest->source)),
+  finding.no_remedy = true;
+  finding.title = {fmt::format("No remedy is known for {}", ShortSource(largest->source)),
                    fmt::format("its {} ops are {} of device time",
                                InstructionsOf(context, largest->ops).size(), Percent(share))};
   finding.action = fmt::format(
@@ -332,21 +333,26 @@ void Dominant(const Context& context, Report& report) {
   }
   Site site{context.SourceOf(op), {&op}, op.ns};
   Finding finding = FindingAbout(context, "dominant_op", site);
-  finding.title = {
-      fmt::format("Start with {}", op.row->name.size() <= 40 ? op.row->name : "one instruction"),
-      fmt::format("it is {} of device time", Percent(share))};
-  finding.action = fmt::format(
-      "no rule knows what would make it cheaper; it is {}, and `xlatrace show {} run.db` lists "
-      "what "
-      "it computes and reads",
-      WhatItIs(op), op.handle);
+  const std::string name = op.row->name.size() <= 40 ? op.row->name : "one instruction";
   finding.how_to_check = "`xlatrace report NEW.db --base OLD.db`: its time per step falls";
   if (floor) {
+    const double reached = static_cast<double>(*floor) / static_cast<double>(op.ns);
+    finding.title = {fmt::format("Speed up {}", name),
+                     fmt::format("it reaches {} of the device's rate and is {} of device time",
+                                 Percent(reached), Percent(share))};
     finding.saves_high_ns = op.ns - std::min(op.ns, *floor);
     finding.saves_low_ns = 0;
     finding.basis = Basis::kRoofline;
     finding.evidence.Add("what it must take at the device's rates", *floor, "ns");
+  } else {
+    finding.title = {fmt::format("No remedy is known for {}", name),
+                     fmt::format("{}, {} of device time", WhatItIs(op), Percent(share))};
+    finding.no_remedy = true;
   }
+  finding.action = fmt::format(
+      "no rule knows what would make it cheaper; it is {}, and `xlatrace show {} run.db` lists "
+      "what it computes and reads",
+      WhatItIs(op), op.handle);
   finding.sure = context.Allowed(Sure::kLow);
   finding.evidence.Add("times it ran in the whole run", op.time->occurrences, "count", op.handle);
   report.Add(std::move(finding));

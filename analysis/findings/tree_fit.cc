@@ -15,6 +15,9 @@ namespace {
 
 using model::TreeKind;
 
+// Names an op without saving, and stays last.
+constexpr std::string_view kNoRemedy = "dominant_op";
+
 // Where the time lies that a rule can save.
 enum class Node { kStep, kIdle, kCopyWait, kCollective, kPause, kRecompilation, kBetween };
 
@@ -221,6 +224,7 @@ void FitToTree(const std::vector<model::TimeTreeRow>& tree,
   }
   for (model::FindingRow& finding : smaller) {
     const auto place = std::find_if(kept.begin(), kept.end(), [&](const auto& other) {
+      if (other.id == kNoRemedy && !other.saves_high_ns_per_step) return true;
       return other.saves_high_ns_per_step &&
              *other.saves_high_ns_per_step < *finding.saves_high_ns_per_step;
     });

@@ -2,6 +2,7 @@
 #include "report/answer/answer_text.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -95,12 +96,42 @@ class AnswerWriter {
     AddMain(sentence, descent, "the run");
     text_.first = CapitalisedSentence(sentence.Take());
     text_.op_handle = descent.path.back().handle;
-    const Sentence inside = Inside(descent, TimeUnit::kRun);
+    const Sentence inside = Joined(Inside(descent, TimeUnit::kRun), NoRemedy(descent));
     if (answer_.step) {
       text_.second = inside;
     } else {
       text_.reason = Joined(inside, Reason(descent, run.limit));
     }
+  }
+
+  // Time before the first step for which no finding has advice.
+  Sentence NoRemedy(const Descent& descent) const {
+    if (descent.path.size() < 2 || descent.path[1].kind != "startup" || descent.beside) return {};
+    if (IsUnseen(descent)) return {};
+    // The innermost part that the sentences name.
+    const bool last = descent.path.size() > 2 || !descent.largest_inside;
+    const TimePart& part = last ? descent.path.back() : *descent.largest_inside;
+    const bool known = std::any_of(
+        view_.findings.begin(), view_.findings.end(),
+        [&](const FindingFigure& finding) { return finding.of_run && IsAbout(finding.id, part); });
+    if (known) return {};
+    return Plain(part.kind == "import" ? "No remedy is known for the import of installed packages."
+                                       : "No remedy is known for this part.");
+  }
+
+  static bool IsAbout(std::string_view finding, const TimePart& part) {
+    static constexpr std::array kCompileKinds = {"compile", "recompilation", "trace",   "lower",
+                                                 "passes",  "codegen",       "autotune"};
+    static constexpr std::array kCompileFindings = {"recompile", "slow_compile", "baked_constant",
+                                                    "cache_miss"};
+    const auto has = [](const auto& list, std::string_view text) {
+      return std::find(list.begin(), list.end(), text) != list.end();
+    };
+    const bool about_compilation = has(kCompileFindings, finding);
+    if (has(kCompileKinds, part.kind)) return about_compilation;
+    if (part.kind == "import") return finding == "slow_import";
+    if (part.kind == "backend_start") return finding == "context_start";
+    return !about_compilation && finding != "slow_import" && finding != "context_start";
   }
 
   // "The backward pass takes 32.5 of 72.4 ms of a step (45.0%)."

@@ -18,6 +18,9 @@ enum class Column { kOpKind, kPhase, kLayerGroup, kSourceLine, kOp };
 // about the same.
 constexpr double kMinDifference = 0.05;
 
+// The rest is less than the difference between two recordings.
+constexpr double kMinConcentratedShare = 1 - kMinDifference;
+
 constexpr std::array<Column, 5> kColumns = {Column::kOpKind, Column::kPhase, Column::kLayerGroup,
                                             Column::kSourceLine, Column::kOp};
 
@@ -195,6 +198,18 @@ bool AboutTheSame(const TimePart& larger, const TimePart& smaller) {
   return larger.ns <= smaller.high_ns && smaller.ns >= larger.low_ns;
 }
 
+// The innermost part that is nearly all of a part: an op rather than the forward pass around it.
+TimePart Concentrated(const Divider& divider, TimePart part) {
+  while (true) {
+    std::vector<TimePart> parts = divider.PartsOf(part);
+    if (parts.empty() ||
+        static_cast<double>(parts[0].ns) < kMinConcentratedShare * static_cast<double>(part.ns)) {
+      return part;
+    }
+    part = std::move(parts[0]);
+  }
+}
+
 size_t MainPart(const std::vector<TimePart>& path) {
   size_t main = 0;
   while (main + 1 < path.size() && 2 * path[main + 1].ns >= path[main].ns) ++main;
@@ -240,8 +255,8 @@ Descent DescendFrom(const TimeNodes& tree, size_t start, TimeUnit unit,
     if (second > 0 && AboutTheSame(top, parts[1])) {
       // Only the two largest are named, so that they must be most of the whole.
       if (2 * (top.ns + second) > whole.ns) {
-        descent.beside = parts[1];
-        descent.path.push_back(top);
+        descent.beside = Concentrated(divider, parts[1]);
+        descent.path.push_back(Concentrated(divider, top));
       } else {
         descent.largest_inside = top;
       }

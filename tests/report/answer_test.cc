@@ -114,6 +114,19 @@ TEST(Descent, PartsWithinTheirVariationAreBothNamed) {
   EXPECT_FALSE(of.Descend().beside);
 }
 
+TEST(Descent, OpThatIsAllOfAnEqualPartIsNamed) {
+  TreeOf of;
+  of.Add(0, "step", "", 100);
+  const size_t ops = of.Add(0, "computation", "", 51);
+  of.Add(0, "idle", "", 49);
+  of.AddOp(ops, "reduce", 50, "forward", "reduction");
+  of.AddOp(ops, "add", 1, "forward", "elementwise_fusion");
+  const Descent descent = of.Descend();
+  EXPECT_THAT(Path(descent), ElementsAre("step", "reduce"));
+  ASSERT_TRUE(descent.beside);
+  EXPECT_EQ(descent.beside->kind, "idle");
+}
+
 TEST(Descent, ManyEqualPartsAreNotNamed) {
   TreeOf of;
   of.Add(0, "step", "", 100);

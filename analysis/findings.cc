@@ -48,6 +48,7 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   CheckData(context, report);
   CheckWarmUp(context, report);
   if (!CheckRecordedCompilations(context, report)) CheckCompilation(context, report);
+  CheckStartup(context, report);
   CheckEvaluation(context, report);
   CheckWholeRun(context, report);
   if (context.whole_run) {

@@ -117,6 +117,7 @@ class CompileRules {
     DominantPasses();
     Operations();
     PersistentCache();
+    WithoutCache();
     Imports();
   }
 
@@ -374,6 +375,41 @@ class CompileRules {
           .Add("time in them", ns, "ns");
       report_.Add(std::move(finding));
     }
+  }
+
+  // Compilation that no rule above explains, in a run without persistent cache. The cache holds
+  // compiled programs; functions are traced and lowered each time.
+  void WithoutCache() {
+    for (const std::string_view id :
+         {"recompile", "slow_compile", "baked_constant", "cache_miss"}) {
+      if (report_.Holds(id)) return;
+    }
+    int64_t ns = 0, count = 0;
+    const Compilation* longest = nullptr;
+    for (const Compilation& compilation : all_.compilations) {
+      for (const std::string_view kind : {"cache_hit", "cache_miss"}) {
+        if (DetailOf(compilation, kind) != nullptr) return;
+      }
+      if (!compilation.facts || !compilation.is_compiled) continue;
+      ns += compilation.ns - compilation.stage_ns[static_cast<size_t>(CompileStage::kTrace)] -
+            compilation.stage_ns[static_cast<size_t>(CompileStage::kLower)];
+      ++count;
+      if (longest == nullptr || compilation.ns > longest->ns) longest = &compilation;
+    }
+    if (longest == nullptr || !IsMaterial(ns)) return;
+    Finding finding = Make("cache_miss", ns, 0);
+    finding.sure = Sure::kMedium;
+    finding.title = {"Keep compiled programs in the persistent cache",
+                     fmt::format("{} of the run compiles {} program{}; a second run can load them",
+                                 Share(ns), count, count == 1 ? "" : "s")};
+    finding.action =
+        "set `jax_compilation_cache_dir` (or `JAX_COMPILATION_CACHE_DIR`) to a folder, and "
+        "`jax_persistent_cache_min_compile_time_secs` to 0 for short compilations";
+    finding.how_to_check = "compile_detail lists cache_hit for these functions in the next run";
+    SetCall(finding, *longest);
+    finding.claims["cache none"] = ns;
+    finding.evidence.Add("compilations", count, "count").Add("time in them", ns, "ns");
+    report_.Add(std::move(finding));
   }
 
   // Packages that the framework needs are no choice of the user.

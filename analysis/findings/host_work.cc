@@ -78,15 +78,6 @@ bool Names(std::string_view text, std::string_view name) {
           std::string_view(": ,;").find(text[name.size()]) != std::string_view::npos);
 }
 
-// "env_step" of "$rl.py:10 env_step" and of "rl.py(10): env_step".
-std::string FunctionOf(std::string_view name) {
-  const size_t end = name.find(".py");
-  const size_t space = name.rfind(' ');
-  const bool frame =
-      end != std::string_view::npos && space != std::string_view::npos && space > end;
-  return ShortHostName(frame ? name.substr(space + 1) : name);
-}
-
 Finding FindingAbout(const Context& context, const HostWork& work, int64_t claimed_ns) {
   Finding finding;
   const std::string name = FunctionOf(work.name);
@@ -124,6 +115,14 @@ Finding FindingAbout(const Context& context, const HostWork& work, int64_t claim
 }
 
 }  // namespace
+
+std::string FunctionOf(std::string_view name) {
+  const size_t end = name.find(".py");
+  const size_t space = name.rfind(' ');
+  const bool frame =
+      end != std::string_view::npos && space != std::string_view::npos && space > end;
+  return ShortHostName(frame ? name.substr(space + 1) : name);
+}
 
 GapClaims ReportHostWork(const Context& context, const std::vector<Gap>& gaps, Report& report) {
   GapClaims all;

@@ -21,6 +21,8 @@ void CheckCompilation(const Context& context, Report& report);
 // Rules for recorded compilations with causes; false: the process recorded none. `recompile`,
 // `slow_compile`, `baked_constant`, `cache_miss`, `slow_import`.
 bool CheckRecordedCompilations(const Context& context, Report& report);
+// Before the first step: `context_start`, `startup_code`. Needs no steady step.
+void CheckStartup(const Context& context, Report& report);
 // Evaluation between steps: `evaluation`. Uses all steps, steady or not.
 void CheckEvaluation(const Context& context, Report& report);
 // `copy_bound`, if no op lies in the step; `eager_programs`, if no step is known.

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/findings/host_work.h"
 #include "analysis/findings/idle.h"
 #include "analysis/findings/rules.h"
 #include "analysis/intervals.h"
@@ -114,17 +115,19 @@ class Calls {
   Intervals covered_, programs_;
 };
 
-// Idle time of the step (or of the run) by what the caller does, without contention: while other
-// programs have the CPU, neither script nor runtime can do better.
+// Idle time of the step (or of the run) without contention. While other programs have the CPU,
+// neither script nor runtime can do better.
 struct OwnIdle {
   bool known = false;
   int64_t all_ns = 0;
   int64_t script_ns = 0;  // Neither inside the framework nor in a wait for the device.
+  const model::TimeTreeRow* function = nullptr;  // The user's function with most of `script_ns`.
 };
 
 OwnIdle OwnIdleOf(const Context& context) {
   using model::TreeKind;
   OwnIdle own;
+  int64_t longest_ns = 0;
   const std::vector<model::TimeTreeRow>& tree = context.analysis.time_tree;
   for (const model::TimeTreeRow& row : tree) {
     if (row.device_id != 0 || row.process_id != 0 || row.parent_id == 0) continue;
@@ -136,8 +139,14 @@ OwnIdle OwnIdleOf(const Context& context) {
     const bool of_runtime = row.kind == TreeKind::kSync || row.kind == TreeKind::kDispatch ||
                             row.kind == TreeKind::kLaunch || row.kind == TreeKind::kDependency ||
                             row.kind == TreeKind::kCopyWait;
-    if (!of_runtime) own.script_ns += ns;
+    if (of_runtime) continue;
+    own.script_ns += ns;
+    if (row.source_line && ns > longest_ns) {
+      longest_ns = ns;
+      own.function = &row;
+    }
   }
+  if (2 * longest_ns < own.script_ns) own.function = nullptr;
   return own;
 }
 
@@ -249,7 +258,8 @@ void CheckBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     if (gap->ns < kMaxDispatchGapNs && small.Before(*gap)) before_small += gap->ns;
     longest = std::max(longest, gap->ns);
   }
-  if (const OwnIdle own = OwnIdleOf(context); own.known) {
+  const OwnIdle own = OwnIdleOf(context);
+  if (own.known) {
     sum = std::min(sum, own.all_ns * context.divisor);
     outside = std::min(outside, own.script_ns * context.divisor);
     starting = std::min(starting, sum);
@@ -337,6 +347,11 @@ void CheckBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
         finding.where_source.empty() ? ""
                                      : fmt::format("look at what runs between two calls at {}: ",
                                                    ShortSource(finding.where_source)));
+    if (own.function != nullptr) {
+      finding.title.advice = fmt::format("Shorten {}", FunctionOf(own.function->name));
+      finding.where_source =
+          fmt::format("{}:{}", own.function->source_file, *own.function->source_line);
+    }
   } else if (2 * starting >= sum) {
     finding.title = {"Let a program start sooner after its call",
                      fmt::format("{} until the first op after the call returned",

@@ -72,7 +72,7 @@ struct OpFacts {
   int64_t square_scores = 0;
   int64_t slice_bytes = 0;  // Bytes that a dynamic-update-slice writes.
   bool in_loop = false;
-  int64_t iterations = 0;  // Of the loop that the op is or wraps; 0: none, or unknown.
+  int64_t iterations = 0;  // The op is a loop, or wraps one. 0: neither, or unknown.
   // Fills an array with one value, or copies such an array, for a loop to write its results into.
   bool starts_stack = false;
   int64_t sorted_elements = 0;  // Elements of a sort.

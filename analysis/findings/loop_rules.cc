@@ -22,8 +22,8 @@ constexpr double kMinLoopIterations = 10;  // Per execution of the program.
 constexpr double kMaxLoopOpNs = 20'000;    // Longer ops move data: `scan_stack`, `device_copies`.
 // Fewer iterations of at most 20 us take less than 20 ms.
 constexpr int64_t kMinShortIterations = 1'000;
-constexpr int64_t kMergedIterations = 8;  // As in `scan(unroll=8)`.
-constexpr int64_t kRampNs = 1'200;        // Between kernels of a full launch queue.
+constexpr int64_t kUnrollRatio = 8;  // As in `scan(unroll=8)`.
+constexpr int64_t kRampNs = 1'200;   // Between kernels of a full launch queue.
 
 // "s32[]", "pred[]": counters, and conditions to continue.
 bool IsCounter(const Op& op) {
@@ -66,7 +66,7 @@ void ReportShortIterations(const Context& context, Report& report) {
       work_ns = 1e9 * static_cast<double>(*bytes) * op.calls / *context.limits.bytes;
     }
     const double fixed_ns = std::max(0.0, static_cast<double>(op.ns) - work_ns);
-    const auto saves = static_cast<int64_t>(fixed_ns * (kMergedIterations - 1) / kMergedIterations);
+    const auto saves = static_cast<int64_t>(fixed_ns * (kUnrollRatio - 1) / kUnrollRatio);
     if (context.ShareOfStep(saves) < kMinLoopShare) continue;
     const Site site{context.SourceOf(op), {&op}, op.ns};
     Finding finding = FindingAbout(context, "loop_overhead", site);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Time before the first step (without steps: before the first work) that the host spends in code of
-// the user, or in making the device ready. Compilations and imports: compile_rules.cc.
+// Time before the first step, in which the host runs code of the user or makes the device ready. If
+// the run has no steps, it ends at the first work. Compilations and imports: compile_rules.cc.
 
 #include <algorithm>
 #include <map>

@@ -67,6 +67,11 @@ bool IsFrameworkRange(std::string_view text) {
                                        "FunctionRun",
                                        "Await",
                                        "PyArray",
+                                       "AllocateOutputBuffers",
+                                       "Handle input",
+                                       "BatchedCopyToDevice",
+                                       "batched_copy_array",
+                                       "shard_args",
                                        "np.asarray(jax.Array)"}) {
     if (text.starts_with(start)) return true;
   }

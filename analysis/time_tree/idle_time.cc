@@ -145,7 +145,7 @@ class Divider {
   }
 
  private:
-  // Of processes that have no other devices.
+  // Idle time by process, where all devices are CPUs.
   static std::map<Id, Intervals> IdleOfCpus(const model::RunTables& run,
                                             const std::vector<DeviceIdle>& devices) {
     std::map<Id, Intervals> idle;

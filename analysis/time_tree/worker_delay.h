@@ -34,7 +34,7 @@ class WorkerDelay {
   struct Second {
     int64_t start_ns = 0;
     int64_t end_ns = 0;
-    double share = 0;  // Of the idle time.
+    double share = 0;  // Part of the idle time.
   };
   std::map<model::Id, std::vector<Second>> seconds_;  // By start.
 };

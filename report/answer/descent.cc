@@ -18,8 +18,8 @@ enum class Column { kOpKind, kPhase, kLayerGroup, kSourceLine, kOp };
 // about the same.
 constexpr double kMinDifference = 0.05;
 
-// The rest is less than the difference between two recordings.
-constexpr double kMinConcentratedShare = 1 - kMinDifference;
+// A part with this share of its whole stands for it.
+constexpr double kMinConcentratedShare = 0.9;
 
 constexpr std::array<Column, 5> kColumns = {Column::kOpKind, Column::kPhase, Column::kLayerGroup,
                                             Column::kSourceLine, Column::kOp};
@@ -249,7 +249,7 @@ Descent DescendFrom(const TimeNodes& tree, size_t start, TimeUnit unit,
     const TimePart& top = parts[0];
     const int64_t second = parts.size() > 1 ? parts[1].ns : 0;
     if (top.ns <= largest_beside) {
-      descent.largest_inside = top;
+      descent.largest_inside = Concentrated(divider, top);
       break;
     }
     if (second > 0 && AboutTheSame(top, parts[1])) {
@@ -258,7 +258,7 @@ Descent DescendFrom(const TimeNodes& tree, size_t start, TimeUnit unit,
         descent.beside = Concentrated(divider, parts[1]);
         descent.path.push_back(Concentrated(divider, top));
       } else {
-        descent.largest_inside = top;
+        descent.largest_inside = Concentrated(divider, top);
       }
       break;
     }

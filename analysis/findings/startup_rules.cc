@@ -59,7 +59,7 @@ std::string ShareOfRun(const Startup& startup, int64_t ns) {
   return Percent(static_cast<double>(ns) / static_cast<double>(startup.run_ns));
 }
 
-Finding OfRun(const Startup& startup, std::string_view id, int64_t ns) {
+Finding OfRun(const Startup& startup, const Context& context, std::string_view id, int64_t ns) {
   Finding finding;
   finding.id = id;
   finding.of_run = true;
@@ -67,15 +67,15 @@ Finding OfRun(const Startup& startup, std::string_view id, int64_t ns) {
   finding.beyond_steps = true;
   finding.saves_high_ns = ns;
   finding.saves_low_ns = 0;
-  finding.sure = Sure::kMedium;
+  finding.sure = context.Allowed(Sure::kMedium);
   return finding;
 }
 
 // The first calls of the driver create the context of the device and load code.
-void ReportContextStart(const Startup& startup, Report& report) {
+void ReportContextStart(const Startup& startup, const Context& context, Report& report) {
   const int64_t ns = startup.context_ns;
   if (!IsMaterial(startup, ns)) return;
-  Finding finding = OfRun(startup, "context_start", ns);
+  Finding finding = OfRun(startup, context, "context_start", ns);
   finding.title = {"Create the device context once, before what is measured",
                    fmt::format("it takes {}, {} of the run", Time(ns), ShareOfRun(startup, ns))};
   finding.action =
@@ -103,7 +103,7 @@ void ReportUserCode(const Startup& startup, const Context& context, Report& repo
   if (most == by_name.end() || !IsMaterial(startup, most->second.first)) return;
   const auto& [ns, row] = most->second;
   const std::string name = FunctionOf(row->name);
-  Finding finding = OfRun(startup, "startup_code", ns);
+  Finding finding = OfRun(startup, context, "startup_code", ns);
   finding.title = {
       fmt::format("Shorten {} before the first {}", name, context.whole_run ? "work" : "step"),
       fmt::format("it takes {}, {} of the run", Time(ns), ShareOfRun(startup, ns))};
@@ -125,7 +125,7 @@ void ReportUserCode(const Startup& startup, const Context& context, Report& repo
 void CheckStartup(const Context& context, Report& report) {
   const Startup startup = StartupOf(context.analysis.time_tree);
   if (startup.run_ns <= 0) return;
-  if (context.on_gpu) ReportContextStart(startup, report);
+  if (context.on_gpu) ReportContextStart(startup, context, report);
   ReportUserCode(startup, context, report);
 }
 

@@ -78,7 +78,8 @@ std::optional<Cause> BindingOf(const Graph& graph, const std::vector<Edge>& edge
 std::vector<PathPart> CriticalPath(const Graph& graph, const Times& times, const Span& span,
                                    const Setting& setting, PathOver over) {
   const std::vector<Edge>& edges = setting.edges.empty() ? graph.edges : setting.edges;
-  const std::vector<uint32_t> last_arrival = LastArrivals(graph, times);
+  const std::vector<uint32_t> last_arrival =
+      over == PathOver::kAllDevices ? LastArrivals(graph, times) : std::vector<uint32_t>();
   const int64_t from_ns = times.start_ns[span.first];
   std::vector<PathPart> path;
   const auto add = [&](uint32_t node, int64_t start, int64_t end, PathKind kind) {

@@ -2,6 +2,7 @@
 #include "analysis/replay/run_replay.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -58,13 +59,14 @@ bool RunReplay::withheld() const { return !error_ || error_->milli_pct > kMaxErr
 void RunReplay::Fill(model::AnalysisTables& analysis) const {
   if (empty()) return;
   const Times& times = recorded_;
+  std::map<std::pair<int64_t, model::Id>, int64_t> end_of_step;  // By step and device.
+  for (const model::StepRow& row : analysis.steps) {
+    end_of_step.try_emplace({row.step, row.device_id}, row.end_ns);
+  }
   for (const Span& span : graph_.spans) {
     // A step that a pause cut short has no end to go back from.
-    const auto step =
-        std::find_if(analysis.steps.begin(), analysis.steps.end(), [&](const model::StepRow& row) {
-          return row.step == span.step && row.device_id == span.device_id;
-        });
-    if (step == analysis.steps.end() || step->end_ns != span.end_ns) continue;
+    const auto end = end_of_step.find({span.step, span.device_id});
+    if (end == end_of_step.end() || end->second != span.end_ns) continue;
     for (const PathPart& part : CriticalPath(graph_, times, span, {}, PathOver::kOwnDevice)) {
       analysis.critical_path.push_back({span.step, span.device_id,
                                         static_cast<int64_t>(graph_.nodes[part.node].what) + 1,

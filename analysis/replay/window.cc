@@ -13,17 +13,23 @@ using model::StepRow;
 
 // Numbers of the longest row of consecutive steps of a process; of equal ones the last.
 std::vector<int64_t> LongestRow(const std::map<int64_t, bool>& steps, bool steady_only) {
-  std::vector<int64_t> longest, row;
+  std::vector<int64_t> row;  // Rows of steps, one after the other.
+  size_t begin = 0;          // Where the last row of `row` begins.
+  size_t longest_begin = 0, longest_count = 0;
   for (const auto& [step, steady] : steps) {
     if (steady_only && !steady) {
-      row.clear();
+      begin = row.size();
       continue;
     }
-    if (!row.empty() && row.back() + 1 != step) row.clear();
+    if (begin < row.size() && row.back() + 1 != step) begin = row.size();
     row.push_back(step);
-    if (row.size() >= longest.size()) longest = row;
+    if (row.size() - begin >= longest_count) {
+      longest_begin = begin;
+      longest_count = row.size() - begin;
+    }
   }
-  return longest;
+  const auto first = row.begin() + static_cast<std::ptrdiff_t>(longest_begin);
+  return {first, first + static_cast<std::ptrdiff_t>(longest_count)};
 }
 
 }  // namespace
@@ -64,6 +70,7 @@ ReplayWindow ChooseWindow(const Input& input, size_t most_activities) {
   }
   window.steady = any_steady;
   const size_t most_each = std::max<size_t>(1, most_activities / processes.size());
+  std::map<model::Id, std::pair<int64_t, int64_t>> kept_steps;  // First and last, by process.
   for (const auto& [process, steps] : processes) {
     std::vector<int64_t> row = LongestRow(steps, any_steady);
     size_t count = 0, kept = 0;
@@ -73,12 +80,15 @@ ReplayWindow ChooseWindow(const Input& input, size_t most_activities) {
       ++kept;
     }
     row.resize(kept);
-    if (row.empty()) continue;
-    for (const StepRow& step : input.steps) {
-      if (step.process_id != process || step.step < row.front() || step.step > row.back()) continue;
-      ReplayWindow::OfDevice& device = window.devices[static_cast<size_t>(step.device_id) - 1];
-      device.steps.push_back(step);
+    if (!row.empty()) kept_steps[process] = {row.front(), row.back()};
+  }
+  for (const StepRow& step : input.steps) {
+    const auto kept = kept_steps.find(step.process_id);
+    if (kept == kept_steps.end() || step.step < kept->second.first ||
+        step.step > kept->second.second) {
+      continue;
     }
+    window.devices[static_cast<size_t>(step.device_id) - 1].steps.push_back(step);
   }
   for (ReplayWindow::OfDevice& device : window.devices) {
     if (device.steps.empty()) continue;

@@ -70,6 +70,12 @@ def kernel_names(folder, n):
     return ["import", "t.json"]
 
 
+def repeated_kernel(folder, n):
+    """Each launch is a step."""
+    kineto(folder / "t.json", ["k"] * n)
+    return ["import", "t.json"]
+
+
 def streams(folder, n):
     kineto(folder / "t.json", [f"k{i % 10}" for i in range(n)], streams=n)
     return ["import", "t.json"]
@@ -118,6 +124,7 @@ def nsys_tables(folder, n):
 # Kind of input: (how it is made, smallest size, commands after the import[, largest such size]).
 KINDS = {
     "kernel names": (kernel_names, 10_000, (["summary"], ["report"])),
+    "launches of one kernel": (repeated_kernel, 20_000, (["summary"], ["report"])),
     "streams": (streams, 10_000, (["summary"], ["report"])),
     "numbered layers": (layers, 2_500, (["summary"], ["summary", "--by", "layer"], ["report"])),
     "one computation in all fusions": (one_computation, 500, (["summary"],)),

@@ -66,16 +66,16 @@ uint32_t LaunchedIn::ThreadOf(int64_t process_id, int64_t thread_id) {
 Result<LaunchedIn::Call> LaunchedIn::CallOf(const store::ScannedLaunch& launch) {
   if (launch.call_kind != 0) {
     const auto thread = thread_of_call_kind_.find(launch.call_kind);
-    if (thread == thread_of_call_kind_.end()) return Call{.thread = kNoPath};
+    if (thread == thread_of_call_kind_.end()) return Call{.thread = kNoPathIndex};
     return Call{thread->second, launch.call_start_ns};
   }
-  if (launch.api_call_id == 0) return Call{.thread = kNoPath};
+  if (launch.api_call_id == 0) return Call{.thread = kNoPathIndex};
   const auto known = shared_calls_.find(launch.api_call_id);
   if (known != shared_calls_.end()) return known->second;
   shared_call_.Reset();
   shared_call_.BindInt64(0, launch.api_call_id);
   XLATRACE_ASSIGN(const bool found, shared_call_.Step());
-  Call call{.thread = kNoPath};
+  Call call{.thread = kNoPathIndex};
   if (found && !shared_call_.IsNull(1)) {
     call = {ThreadOf(shared_call_.Int64(0), shared_call_.Int64(1)), shared_call_.Int64(2)};
   }
@@ -89,8 +89,8 @@ Status LaunchedIn::Ask(const store::ScannedLaunch& launch, bool in_basis) {
   const auto what = static_cast<uint32_t>(launch.config_id) << 1 | (in_basis ? 1U : 0U);
   if (launch.call_kind == 0 && launch.api_call_id == 0) {
     without_call_.push_back({launch.lane_id, launch.start_ns, launch.self_ns, what});
-  } else if (call.thread == kNoPath) {
-    Count(what, kNoPath, launch.self_ns);
+  } else if (call.thread == kNoPathIndex) {
+    Count(what, kNoPathIndex, launch.self_ns);
   } else {
     paths_.Ask(call.thread, {.time_ns = call.start_ns, .value_ns = launch.self_ns, .what = what});
   }
@@ -116,7 +116,7 @@ Status LaunchedIn::Finish() {
   for (const NoCall& launch : without_call_) {
     const auto first = first_called_ns_.find(launch.lane_id);
     const bool earlier = first != first_called_ns_.end() && launch.start_ns < first->second;
-    Count(launch.what, earlier ? kEarlierPath : kNoPath, launch.self_ns);
+    Count(launch.what, earlier ? kEarlierPathIndex : kNoPathIndex, launch.self_ns);
   }
   return {};
 }
@@ -153,10 +153,10 @@ std::map<int64_t, std::vector<LaunchPlace>> LaunchedIn::ByGroup(
   std::unordered_map<uint32_t, std::string> texts;
   for (const auto& [group, of_group] : by_number) {
     for (const auto& [number, sum] : of_group) {
-      const PlaceKind kind = number == kNoPath        ? PlaceKind::kNoCall
-                             : number == kEarlierPath ? PlaceKind::kEarlier
-                             : number == 0            ? PlaceKind::kOutside
-                                                      : PlaceKind::kPath;
+      const PlaceKind kind = number == kNoPathIndex        ? PlaceKind::kNoCall
+                             : number == kEarlierPathIndex ? PlaceKind::kEarlier
+                             : number == 0                 ? PlaceKind::kOutside
+                                                           : PlaceKind::kPath;
       std::string& path = texts[number];
       if (kind == PlaceKind::kPath && path.empty()) path = paths_.Text(number, whole);
       LaunchPlace& place = groups[group][{kind, path}];

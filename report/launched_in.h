@@ -74,10 +74,10 @@ class LaunchedIn {
   struct Sum {
     int64_t launches = 0, self_ns = 0, calls = 0, ns = 0;
   };
-  static constexpr uint32_t kNoPath = UINT32_MAX;  // Beside 0: outside of all ranges.
-  static constexpr uint32_t kEarlierPath = UINT32_MAX - 1;
+  static constexpr uint32_t kNoPathIndex = UINT32_MAX;  // Beside 0: outside of all ranges.
+  static constexpr uint32_t kEarlierPathIndex = UINT32_MAX - 1;
   struct Call {
-    uint32_t thread = 0;  // kNoPath: not known.
+    uint32_t thread = 0;  // kNoPathIndex: not known.
     int64_t start_ns = 0;
   };
   struct NoCall {  // A launch without call.

@@ -19,10 +19,10 @@ namespace {
 
 // The marker precedes all text from the run, so that the first bytes identify the page.
 constexpr std::string_view kOpening = "<!doctype html>\n<!-- xlatrace report ";
-constexpr int kFormat = 1;
+constexpr int kFormatVersion = 1;
 
 void WriteHead(HtmlWriter& html, const RunView& view, const AnswerText& answer, bool scripts) {
-  html.Raw(kOpening).Raw(fmt::format("{} -->\n", kFormat));
+  html.Raw(kOpening).Raw(fmt::format("{} -->\n", kFormatVersion));
   // No load of any kind, no script but ours: the page cannot speak to anybody.
   html.Raw(
       "<html lang=\"en\"><head><meta charset=\"utf-8\">\n"

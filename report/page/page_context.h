@@ -112,7 +112,7 @@ struct PageContext {
 };
 
 // stream_id may be NULL; it is a key all the same.
-inline constexpr int64_t kNoStream = INT64_MIN;
+inline constexpr int64_t kNoStreamId = INT64_MIN;
 
 // Fills `table` with the rows of `sql`, column by column. Values of reference columns are ids,
 // looked up in `refs` (one for each reference column, in order); ids that are not there become

@@ -77,7 +77,7 @@ class LaunchPass {
       Lane lane;
       lane.device_id = lanes.Int(i, "device_id");
       const auto stream =
-          page_.streams.find({lane.device_id, lanes.Int(i, "stream_id", kNoStream)});
+          page_.streams.find({lane.device_id, lanes.Int(i, "stream_id", kNoStreamId)});
       if (stream != page_.streams.end()) lane.stream = stream->second;
       lanes_.emplace(lanes.Int(i, "lane_id"), lane);
     }

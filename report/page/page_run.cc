@@ -98,7 +98,7 @@ Status Devices(PageContext& page) {
   XLATRACE_ASSIGN(const Table rows, page.db.Select("SELECT device_id, stream_id, name, priority"
                                                    " FROM stream ORDER BY device_id, stream_id"));
   for (size_t i = 0; i < rows.rows.size(); ++i) {
-    page.streams.emplace(std::pair(rows.Int(i, "device_id"), rows.Int(i, "stream_id", kNoStream)),
+    page.streams.emplace(std::pair(rows.Int(i, "device_id"), rows.Int(i, "stream_id", kNoStreamId)),
                          static_cast<int64_t>(i));
     for (size_t c = 0; c < 4; ++c) SetCell(streams, c, rows.rows[i][c], &page.devices);
     streams.EndRow();

@@ -15,7 +15,7 @@ namespace {
 
 using store::Statement;
 
-constexpr int64_t kWholePpm = 1'000'000;
+constexpr int64_t kMaxSharePpm = 1'000'000;
 
 }  // namespace
 
@@ -85,7 +85,7 @@ Status WriteShareTable(PageContext& page, const std::string& name, const std::st
     current = static_cast<int64_t>(i);
     shares.push_back({});
     shares.back().phase = page.ops[i].phase;
-    shares.back().ppm = kWholePpm;
+    shares.back().ppm = kMaxSharePpm;
     flush();
   }
   page.blocks.Write(table);

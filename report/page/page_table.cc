@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kExact = int64_t{1} << 53;  // Beyond it a double is not exact.
+constexpr int64_t kMaxExactInteger = int64_t{1} << 53;  // Beyond it a double is not exact.
 
 std::string_view TypeText(int type) {
   constexpr std::string_view kTexts[] = {"int", "real", "word", "text", "ref", "blob"};
@@ -47,7 +47,7 @@ Range RangeOf(const std::vector<int64_t>& values, const std::vector<uint8_t>& nu
     range.max = first ? values[i] : std::max(range.max, values[i]);
     first = false;
   }
-  range.exact = range.min >= -kExact && range.max <= kExact && range.max - range.min <= kExact;
+  range.exact = range.min >= -kMaxExactInteger && range.max <= kMaxExactInteger && range.max - range.min <= kMaxExactInteger;
   return range;
 }
 

@@ -54,11 +54,11 @@ void SheetWriter::Heading(std::string_view text) {
 
 void SheetWriter::Fact(std::string_view name, const std::string& value) {
   if (value.empty()) return;
-  constexpr int kName = 14;
+  constexpr int kNameWidth = 14;
   const std::vector<std::string> lines =
-      Wrap(Safe(value, options_.ascii), std::max(options_.width - kName - 2, 20));
+      Wrap(Safe(value, options_.ascii), std::max(options_.width - kNameWidth - 2, 20));
   for (size_t i = 0; i < lines.size(); ++i) {
-    out_ += fmt::format("  {:<{}}{}\n", i == 0 ? name : "", kName, lines[i]);
+    out_ += fmt::format("  {:<{}}{}\n", i == 0 ? name : "", kNameWidth, lines[i]);
   }
 }
 

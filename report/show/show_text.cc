@@ -275,9 +275,9 @@ void WriteOps(const Json& ops, SheetWriter& out) {
   const bool parts = std::any_of(ops.begin(), ops.end(), [](const Json& op) {
     return JsonHas(op, "here_ns") && ValueAt(op, "here_ns") != ValueAt(op, "self_ns");
   });
-  constexpr size_t kHere = 1;
+  constexpr size_t kHereColumnIndex = 1;
   const auto shown = [&](auto cells) {
-    if (!parts) cells.erase(cells.begin() + kHere);
+    if (!parts) cells.erase(cells.begin() + kHereColumnIndex);
     return cells;
   };
   TextTable table(shown(std::vector<TextColumn>{{"op"},

@@ -14,8 +14,8 @@ export default defineConfig(
     languageOptions: { parserOptions: { projectService: true } },
     plugins: { 'react-hooks': reactHooks },
     rules: {
-      // exhaustive-deps stays off until the large components are split: 31 memos and effects have a
-      // shorter list on purpose (a report does not change) or a list with elements of an array.
+      // exhaustive-deps stays off: 31 memos and effects have a shorter list on purpose, because a
+      // report does not change. Others have a list with elements of an array.
       'react-hooks/rules-of-hooks': 'error',
       // Prettier does not wrap comments, long words in JSX, and strings.
       'max-len': ['error', { code: 100, ignorePattern: "eslint-disable|^import|\\{' '\\}$" }],

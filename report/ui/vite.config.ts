@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One self-contained classic script, dist/app.js: `xlatrace report` puts its bytes into the page.
 //
-// The first line names the sources by hash, so that a test without node can tell a stale build.
+// The first line names the sources by hash, so that a test without node can detect a stale build.
 
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';

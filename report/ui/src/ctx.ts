@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every component may ask for: the report, what the filter leaves of it, the address.
+// Context of every component: the report, the part of it that the filter keeps, and the address.
 
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';

@@ -88,7 +88,7 @@ export type Term =
 
 export interface Query {
   terms: Term[];
-  /** What could not be understood, in words; the terms that could still apply. */
+  /** Terms without a meaning, in words; the terms that could still apply. */
   errors: string[];
   /** Keys that were given no value. */
   valueless: TextKey[];
@@ -116,7 +116,7 @@ const SCALE = dict<number>({
 const TIME_KEYS = new Set<NumberKey>(['dur', 'ms', 'waste']);
 
 /**
- * Words of a search text; quotes keep spaces together: src:"my file.py". A unit may stand apart:
+ * Words of a search text; quotes keep spaces together: src:"my file.py". A unit may be separate:
  * dur>50 us.
  */
 export function tokens(text: string): string[] {
@@ -195,7 +195,7 @@ export function parseQuery(text: string, isName?: (word: string) => boolean): Qu
     }
     if (key === 'phase') {
       const phases = values.map((v) => phaseFromWord(v));
-      // Chips of two kinds stand beside those of the phases.
+      // Chips of two kinds are beside those of the phases.
       if (values.every((v) => /^(collective|copy)$/i.test(v))) {
         text(
           'kind',

@@ -8,7 +8,7 @@ function fixed(value: number, digits: number): string {
   const text = value.toFixed(digits);
   const scaled = Math.abs(value) * 10 ** digits;
   if (scaled % 1 !== 0.5) return text;
-  // A tie only if the binary value is exactly one: the exact expansion says so.
+  // A tie only if the binary value is exactly one, which the exact expansion shows.
   const exact = Math.abs(value).toFixed(60);
   const rest = exact.slice(exact.indexOf('.') + 1 + digits);
   if (!/^50*$/.test(rest)) return text;
@@ -42,9 +42,7 @@ export function significant(value: number): string {
 export const formatMs = (ns: number): string => significant(ns / 1e6);
 export const formatUs = (ns: number): string => significant(ns / 1e3);
 
-/**
- * A figure in ms as every column has it, in words; from 100 s on as people say it: "9 min 20 s".
- */
+/** A figure in ms, as in every column, in words; from 100 s on with minutes: "9 min 20 s". */
 export const msText = (ns: number): string =>
   Math.abs(ns) < 99.95e9 ? `${formatMs(ns)} ms` : duration(ns);
 
@@ -188,5 +186,5 @@ export function shortPath(path: string, width = 34): string {
 
 export const sumBy = <T>(list: readonly T[], of: (item: T) => number): number =>
   list.reduce((a, x) => a + of(x), 0);
-/** What all of them take together. */
+/** The sum of their times. */
 export const sumNs = (list: readonly { ns: number }[]): number => sumBy(list, (x) => x.ns);

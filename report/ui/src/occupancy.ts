@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many blocks of a kernel fit on a multiprocessor: the rules of analysis/occupancy.cc, so that
-// a what-if on the page and the figures of the run are made the same way.
+// Blocks of a kernel that fit on a multiprocessor, by the rules of analysis/occupancy.cc. A what-if
+// on the page and the figures of the run use the same rules.
 
 import type { Device } from './data/entities';
 

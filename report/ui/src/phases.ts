@@ -23,14 +23,14 @@ export const dict = <T>(entries: Record<string, T>): Record<string, T> =>
 
 export const HUES = Object.keys(LETTER) as Hue[];
 
-/** What an op is drawn as: collectives and copies have their own colour, the rest its phase's. */
+/** Colour of an op: collectives and copies have their own, the rest that of its phase. */
 export function hueOf(phase: string, kind: string): Hue {
   if (kind === 'collective') return 'collective';
   if (kind === 'copy' || kind === 'memset') return 'copy';
   return (PHASES as readonly string[]).includes(phase) ? (phase as Phase) : 'unknown';
 }
 
-/** What is exposed has the colour of its kind, the rest of a step its own. */
+/** An exposed part has the colour of its kind, other parts of a step their own. */
 export const partHue = (part: Part): Hue => part.replace('exposed_', '') as Hue;
 
 const PHASE_ALIAS = dict<Phase>({

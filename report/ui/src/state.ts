@@ -58,7 +58,7 @@ export interface State {
   f: string;
   /** Selected entity: "o17~fusion.417", opens the inspector. */
   sel: string;
-  /** Of the page: grouping, sorting, view range... */
+  /** Arguments of the page: grouping, sorting, view range... */
   args: Record<string, string>;
 }
 

@@ -102,7 +102,7 @@ describe('devices', () => {
     ).toEqual(['GPU 0, a pid 7', 'GPU 0, a pid 8', 'GPU 0, b pid 7']);
     // Then the filter counts them, as their ordinals would select several.
     expect(numbers(run(two, [{ rank: 0 }, { rank: 1 }]))).toEqual([0, 1]);
-    // What nothing tells apart still has a number.
+    // Two devices without any difference still have a number.
     expect(
       names(
         run(

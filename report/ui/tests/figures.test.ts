@@ -24,9 +24,9 @@ const H100 = {
 
 describe('occupancy', () => {
   it('is what CUDA’s calculator says for an H100', () => {
-    // 56 registers x 640 threads: 20 warps of ceil(56*32/256)*256 = 1792 registers; 65536/4/1792 =
-    // 9 warps a quarter, 36 in all, one block of 20: 20 of 64 warps. 48 registers: 1536, 10 a
-    // quarter, 40, two blocks.
+    // 56 registers: ceil(56*32/256)*256 = 1792 per warp. A quarter has 65536/4/1792 = 9 warps.
+    // The four quarters have 36 warps. A block of 640 threads has 20 warps, so one block fits.
+    // 48 registers are 1536 per warp, so a quarter has 10 warps. Two blocks fit.
     const k = { blocks: 4096, threads: 640, registers: 56, smem: 3100, cluster: 1 };
     const o = occupancyOf(k, H100)!;
     expect(o.pct).toBeCloseTo(31.25);
@@ -93,7 +93,7 @@ describe('the layout', () => {
       expect(a.x).toBeGreaterThanOrEqual(-0.001);
       expect(a.x + a.w).toBeLessThanOrEqual(l.width + 0.001);
     }
-    // The source that only 3 reads stands right above it.
+    // The source that only 3 reads is right above it.
     expect(l.boxes.get(4)!.y).toBe(l.boxes.get(1)!.y);
   });
   it('survives cycles, loops and nothing', () => {

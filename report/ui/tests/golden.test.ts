@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What C++ writes is what the page reads: tests/report/golden/columns.json is written and checked
-// by tests/report/page_table_test.cc; the values expected here are written by hand.
+// The page reads the bytes that C++ writes. tests/report/page_table_test.cc writes and checks
+// tests/report/golden/columns.json. The values expected here are written by hand.
 
 import { expect, test } from 'vitest';
 

@@ -71,7 +71,7 @@ describe('a name that does not fit', () => {
   it('stands without its time where both have no room; words keep their beginning', () => {
     expect(cutLabel('o1 loop_add_fusion.7  22.0 ms', 20)).toBe('o1 loop_add_fusion.7');
     expect(cutLabel('o1 loop_add_fusion.7  22.0 ms', 14)).toBe('o1 loop_add….7');
-    // Letters that tell nothing are worse than none.
+    // Meaningless letters are worse than none.
     expect(cutLabel('o131 loop_add_fusion.75  22.0 ms', 8)).toBe('o131');
     expect(cutLabel('o131 loop_add_fusion.75  22.0 ms', 3)).toBe('');
     expect(cutLabel('all-reduce.6', 8)).toBe('');

@@ -309,9 +309,7 @@ const nameOfBase = (report: Report): string => {
   return base.title !== report.meta.run.title ? base.title : baseName(base.path) || base.title;
 };
 
-/**
- * What an op was in the base run and why it changed; from every op the Compare page is one click.
- */
+/** The op in the base run, the reason of its change, and a link to the Compare page. */
 export function BaseFact({ op }: { op: number }): VNode | null {
   const { report } = useReport();
   const c = compared(report);

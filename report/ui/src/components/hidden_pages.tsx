@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages that this run has nothing for: the Run page and Ctrl K say why.
+// Pages without content in this run: the Run page and Ctrl K list the reasons.
 
 import type { ComponentChildren, VNode } from 'preact';
 import type { Report } from '../data/report';
@@ -36,7 +36,7 @@ const HIDDEN_BECAUSE: Partial<
   }),
 };
 
-/** What they are called, why they are empty, and what to type. */
+/** Name of the page, reason why it is empty, and the command that fills it. */
 export function hiddenPages(
   report: Report,
 ): { id: Page; name: string; why: string; command?: string }[] {

@@ -7,7 +7,7 @@ import type { Report } from '../data/report';
 import { formatMs, opKind, percent, shortPath, sumBy } from '../format';
 import { Tag } from './text';
 
-/** Long names keep both ends: the number at the end tells instructions apart. */
+/** Long names keep both ends: the number at the end identifies the instruction. */
 export function MiddleCut({
   text,
   tail: most = 8,
@@ -33,8 +33,7 @@ export function MiddleCut({
 }
 
 /**
- * After the time of one op: what all copies of it take together, as the folded row says it: ", ×8:
- * 2.32 ms".
+ * Time of all copies of an op, after the time of one op, as the folded row has it: ", ×8: 2.32 ms".
  */
 export function copiesText(report: Report, op: number): string {
   const copies = report.copiesOf(op);
@@ -63,7 +62,7 @@ export function scopeText(group: string, opName: string): string {
   return `${path} ${tail}`;
 }
 
-/** Components that all layers of the run begin with: said once, not in every row. */
+/** Components that all layers of the run begin with: printed once, not in every row. */
 export function commonPath(report: Report): string {
   let common: string[] | null = null;
   const { ops } = report;
@@ -97,9 +96,9 @@ export function Scope({
   const own = group.startsWith(common) ? group.slice(common.length) : group;
   const end = tail === '' || own.endsWith(tail) ? '' : tail;
   const room = Math.floor((px - 12) / 6.7) - end.length - 1;
-  // Where the operation alone fills the column, three letters of a layer would say nothing.
+  // If the operation alone fills the column, three letters of a layer add nothing.
   let path = own === '' || (end !== '' && room < 5) ? '' : shortPath(own, Math.max(8, room));
-  // Where first and last component are too long together, the last says more.
+  // If first and last component are too long together, the last is more useful.
   const last = own.slice(own.lastIndexOf('/') + 1),
     most = Math.max(8, room);
   if (path.length > most)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a page of instructions shows of a run that has none: which host ranges launched its kernels.
+// The content of a page of instructions for a run without any: the host ranges that launched its
+// kernels.
 
 import type { VNode } from 'preact';
 import { useReport } from '../ctx';
@@ -79,7 +80,7 @@ function placeRows(
 }
 
 /**
- * `lacks`: what the page would say, and cannot; `by`: Python tells it instead, where it was
+ * `lacks`: the missing content. `by`: the same content by Python function, where Python was
  * recorded.
  */
 export function NoHlo({

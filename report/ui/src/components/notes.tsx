@@ -59,9 +59,7 @@ export function Note({
   );
 }
 
-/**
- * A panel for data that this run does not have: what is missing, and the command that brings it.
- */
+/** A panel for data that this run does not have: the missing data, and the command that adds it. */
 export function Missing({
   title,
   why,

@@ -22,13 +22,13 @@ interface Entry {
 }
 
 /**
- * Letters of the query in order; runs and starts of words score. What matches alike stays in its
- * order: ops before kernels, each by time.
+ * Letters of the query in order. Runs of letters and starts of words increase the score. Equal
+ * scores keep their order: ops before kernels, each by time.
  */
 function score(query: string, text: string, name: number): number {
   const direct = text.indexOf(query);
-  // The name counts more than what is said of it, a whole word more than the beginning of one: o1
-  // before o1131.
+  // The name counts more than its description, and a whole word more than a prefix: o1 before
+  // o1131.
   if (direct >= 0)
     return (
       1000 +

@@ -123,7 +123,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
   const [top, setTop] = useState(0);
   const [size, setSize] = useState({ width: 1000, height: 600 });
   const [cursor, setCursor] = useState<string | undefined>(undefined);
-  // Paper has some 740 pixels, whatever the window has.
+  // Paper has about 740 pixels, for every size of the window.
   const wide = printing ? 740 : size.width;
   const [grown, setGrown] = useState<Record<string, number>>({});
   const columns = useVisibleColumns(p, wide, grown);

@@ -25,7 +25,7 @@ export const DimText = ({ children }: { children?: ComponentChildren }): VNode =
   <span class="dim">{children}</span>
 );
 
-/** What stands at the end of a heading's line. */
+/** The end of a heading's line. */
 export const HeadingEnd = ({ children }: { children?: ComponentChildren }): VNode => (
   <span class="cap">{children}</span>
 );

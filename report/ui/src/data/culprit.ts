@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the devices of one run need by themselves, out of the parts of their steps: of the exposed
-// collectives of a step the least of all devices is taken for the exchange, the rest for waiting
-// (analysis/device_lag.h, which says whom they wait for).
+// Time of the devices of one run by themselves, from the parts of their steps. The smallest exposed
+// collective time of a step is the exchange; the rest is waiting. The rule of analysis/device_lag.h
+// names the device that the others wait for.
 
 import type { Report } from './report';
 
@@ -61,7 +61,7 @@ export interface StepTimes {
   wall: Float64Array;
   waiting: Float64Array;
 }
-/** What each needs by itself. */
+/** Time of each device by itself. */
 function ownTimes(t: StepTimes): Float64Array {
   const n = t.steps.length,
     own = new Float64Array(t.devices * n);
@@ -74,8 +74,8 @@ function ownTimes(t: StepTimes): Float64Array {
 }
 
 /**
- * The row that comes last in most steps, in how many, and of how many; nobody does where no
- * collective couples them.
+ * The row that comes last in most steps, the number of these steps, and of all steps. There is none
+ * if no collective connects the devices.
  */
 export function mostlyLast(t: StepTimes): { row: number; last: number; of: number } | undefined {
   const n = t.steps.length;

@@ -30,11 +30,11 @@ export interface Ops {
   max: Float64Array;
   flops: Float64Array;
   bytes: Float64Array;
-  /** Of the basis; NaN: not known. */
+  /** Sum over the basis; NaN: not known. */
   waste: Float64Array;
   /** Percent of the bound that is reached; NaN: not known. */
   peak: Float64Array;
-  /** ns of the basis at the bound of this device, as run.db says; NaN: not known. */
+  /** ns of the basis at the bound of this device, from run.db; NaN: not known. */
   expected: Float64Array;
   bound: string[];
   occupancy: Float64Array;
@@ -228,7 +228,7 @@ export interface GapRow {
   next: number;
   api: number;
   range: number;
-  /** What the host did meanwhile, in words; empty where nothing shows it. */
+  /** Activity of the host meanwhile, in words; empty if nothing shows it. */
   evidence: string;
 }
 
@@ -265,7 +265,7 @@ export function byRow(rows: number, of: Int32Array, ns?: Float64Array): number[]
 
 export const phaseIndex = new Map<string, number>(PHASES.map((p, i) => [p, i]));
 
-/** What can be selected: its kind and row. */
+/** A selectable entity: its kind and row. */
 export type Entity =
   | { type: 'op'; row: number }
   | { type: 'kernel'; row: number }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be filtered for: the values of each key that this run has, for completion and for the
-// answer to a word that matches nothing.
+// Values of each filter key in this run, for completion and for suggestions after a word that
+// matches nothing.
 
 import { layerMatcher, NUMBER_KEYS, termText, TEXT_KEYS, type TextKey, tokens } from '../filter';
 import { baseName } from '../format';
@@ -27,7 +27,7 @@ export function valuesOf(report: Report, key: TextKey): string[] {
   const perShare = (text: (s: number) => string | undefined): void => {
     for (let s = 0; s < shares.n; ++s) if (shares.ns[s]! > 0) add(text(s), shares.ns[s]!);
   };
-  // Without instructions the host's ranges tell what a kernel is for.
+  // Without instructions, the host's ranges show the purpose of a kernel.
   if (report.bare && (key === 'op' || key === 'scope'))
     report.launchPaths.forEach((places) =>
       places.forEach((p) => p.known && p.text.split(' > ').forEach((name) => add(name, p.ns))),
@@ -109,7 +109,7 @@ export function whatExists(report: Report, key: TextKey): string {
   if (all.length === 0) return `this run has no value for ${key}`;
   if ((key === 'step' || key === 'dev') && all.length > 6)
     return `${key} goes from ${all[0]} to ${all[all.length - 1]}`;
-  // A folded group says more than forty of its members.
+  // A folded group is more useful than forty of its members.
   const said = key === 'layer' && all.length > 8 ? valuesOf(report, 'scope') : all;
   const shown = said
     .slice(0, 6)

@@ -4,7 +4,7 @@
 import type { Finding } from './meta';
 import type { Report } from './report';
 
-/** What a finding speaks of: the handles of its evidence, else its op. */
+/** Ops of a finding: the handles of its evidence, else its op. */
 export function handlesOf(report: Report, f: Finding): string[] {
   const cited = new Set(f.evidence.flatMap((e) => [e.handle ?? '', ...(e.handles ?? [])]));
   cited.delete('');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits of the device at hand, or of another one, and where an op stands against them.
+// Limits of this device, or of another one, and the distance of an op from them.
 
 import { rangeMatcher } from '../filter';
 import { DEVICE_WORDS, dict } from '../phases';
@@ -20,7 +20,7 @@ interface Spoken {
   numbers: number[];
 }
 const spokenOf = new WeakMap<object, Spoken>();
-/** What all devices are called: made once, since a run may have thousands. */
+/** Names of all devices: made once, because a run may have thousands. */
 function spoken(report: Report): Spoken {
   let known = spokenOf.get(report);
   if (known) return known;
@@ -67,7 +67,7 @@ function spoken(report: Report): Spoken {
   return known;
 }
 
-/** The number that `dev:` in the filter knows a device by: its ordinal where that is clear. */
+/** The number of a device in `dev:` of the filter: its ordinal if that is unique. */
 export const deviceNumber = (report: Report, row: number): number =>
   spoken(report).numbers[row] ?? row;
 
@@ -154,7 +154,7 @@ export interface Point {
   bound: 'memory' | 'compute';
 }
 
-/** Where an op stands; undefined without a cost model, without calls or without known limits. */
+/** The distance of an op from the limits; undefined without a cost model, calls or known limits. */
 export function pointOf(report: Report, device: Device, op: number): Point | undefined {
   const { ops } = report;
   const flops = ops.flops[op]!,

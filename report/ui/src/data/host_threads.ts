@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What threads of the host did: calls of the API and ranges, in the steps that the file holds them
-// of, and elsewhere those that gaps refer to.
+// Activity of host threads: API calls and ranges. The file holds those in some steps, and those
+// that gaps refer to.
 
 import { plural, thousands, sumBy } from '../format';
 import { perReport, type Report } from './report';
@@ -133,9 +133,8 @@ export function heldWords(windows: HostWindow[]): string {
 }
 
 /**
- * What every page calls a thread: its name and number; its number alone where the run has no name.
- * An id of 64 bits has a number in the run instead, and is told where the `whole` of it is asked
- * for.
+ * Name of a thread on every page: its name and number, or its number alone if the run has no name.
+ * An id of 64 bits is numbered within the run; `whole` adds the id.
  */
 export function threadNames(
   report: Report,
@@ -172,10 +171,7 @@ export function withThreadNames(report: Report, process: number, sentence: strin
 const numbered = (_: number, thread: number): string =>
   isNaN(thread) ? 'a thread' : `thread ${thread}`;
 
-/**
- * Threads of a process by the time that they spend, each in rows: what lies in a range stands below
- * it.
- */
+/** Threads of a process by their time, each in rows: the content of a range is below it. */
 export function threadsOf(
   all: HostEvent[],
   process: number,
@@ -193,7 +189,7 @@ export function threadsOf(
     .map(([thread, list]) => {
       const levels: HostEvent[][] = [],
         calls: HostEvent[] = [];
-      const ends: number[] = []; // Of the last range of each row.
+      const ends: number[] = []; // Ends of the last range of each row.
       let ns = 0,
         covered = -Infinity;
       for (const e of list) {

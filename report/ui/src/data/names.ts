@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How names are cut where they do not fit: at the ends of words, both ends kept, and never without
-// the number at the end, which tells instructions apart.
+// Rules for cutting names. A cut is at the end of a word and keeps both ends of the name. The number
+// at the end stays, because it identifies the instruction.
 
 const BEGINS_WORD = /[._/\-\s:,<(]/;
 
@@ -11,12 +11,12 @@ const BEGINS_WORD = /[._/\-\s:,<(]/;
 export function tailLength(text: string, most: number): number {
   for (let n = Math.min(most, text.length - 1); n >= 2; --n)
     if (BEGINS_WORD.test(text[text.length - n]!)) return n;
-  // One word: its number alone, else nothing. Half a word says nothing.
+  // One word: its number alone, else nothing. Half a word is useless.
   const number = /\d+$/.exec(text)?.[0].length ?? 0;
   return number < text.length ? number : 0;
 }
 
-/** The name in at most so many characters; empty where not even its number has room. */
+/** The name in at most so many characters; empty if its number does not fit. */
 export function midCut(text: string, most: number): string {
   if (text.length <= most) return text;
   if (most < 4) return '';
@@ -25,7 +25,7 @@ export function midCut(text: string, most: number): string {
   let tail = Math.max(tailLength(text, Math.floor(most / 2)), number);
   if (tail > most - 1) return '';
   let head = most - 1 - tail;
-  // A word is cut only where less than half of the room would be left.
+  // A word is cut only if less than half of the width would be left.
   for (let n = head; n >= Math.max(2, head / 2); --n) {
     if (!BEGINS_WORD.test(text[n]!) && !BEGINS_WORD.test(text[n - 1]!)) continue;
     head = BEGINS_WORD.test(text[n - 1]!) ? n - 1 : n;
@@ -38,10 +38,7 @@ export function midCut(text: string, most: number): string {
   return `${text.slice(0, head)}…${tail > 0 ? text.slice(-tail) : ''}`;
 }
 
-/**
- * Of the template arguments of a name as many as tell it from the others: what follows is much the
- * same.
- */
+/** The first template arguments of a name that make it unique; the others are mostly equal. */
 export function toldApart(names: string[], at: number): string {
   const name = names[at]!;
   for (let n = name.indexOf(', '); n > 0; n = name.indexOf(', ', n + 1)) {
@@ -52,8 +49,8 @@ export function toldApart(names: string[], at: number): string {
 }
 
 /**
- * Of "o1 fusion.3  22.0 ms" the name, cut as names are; of words their beginning. In a few
- * characters the handle alone.
+ * The name in "o1 fusion.3  22.0 ms", cut as names are; for words their beginning. In a few
+ * characters, the handle alone.
  */
 export function cutLabel(text: string, most: number): string {
   const name = text.split('  ')[0]!;

@@ -36,7 +36,7 @@ export function readOps(tables: Tables): Ops {
     waste[r] = s > 0 ? (wasted[r]! * ns[r]!) / s : NaN;
     // The same figure either way where both are there; NaN compares false.
     const used = compute[r]! >= memory[r]! || isNaN(memory[r]!) ? compute[r]! : memory[r]!;
-    // What goes over a link has no share of the device's rates.
+    // A copy over a link has no share of the device's rates.
     peak[r] = /network|waiting/.test(boundBy[r]!)
       ? NaN
       : used >= 0

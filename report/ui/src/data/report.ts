@@ -33,7 +33,7 @@ import {
 import type { JobStep, Meta } from './meta';
 import { type BlockText, Tables, rowsOf } from './table';
 
-/** What is made of a report once, when it is first asked for. */
+/** A value that is computed once per report, on first use. */
 export function perReport<T>(make: (report: Report) => T): (report: Report) => T {
   const made = new WeakMap<Report, T>();
   return (report) => {
@@ -78,7 +78,7 @@ export class Report {
   get jobStep(): JobStep | undefined {
     return this.meta.basis.steady ? undefined : this.meta.job?.step;
   }
-  /** What savings of findings are in. */
+  /** The unit of the savings of findings. */
   get savesUnit(): string {
     return this.jobStep ? 'ms/step' : this.perStep;
   }
@@ -110,7 +110,7 @@ export class Report {
   get launchedIn(): Map<number, Place[]> {
     return this.placesIn('launched_in');
   }
-  /** The same with all names of their paths: what words are asked of. */
+  /** The same with all names of their paths, for the search. */
   get launchPaths(): Map<number, Place[]> {
     return this.placesIn('launch_paths');
   }
@@ -193,7 +193,7 @@ export class Report {
   get stepParts(): StepPartRow[] {
     return this.once('step_parts', () => this.partRows('step_parts'));
   }
-  /** Of the base run, `device` as its number there. */
+  /** Steps of the base run, with `device` as its number there. */
   get baseStepParts(): StepPartRow[] {
     return this.once('base_step_parts', () => this.partRows('base_step_parts'));
   }

@@ -98,7 +98,7 @@ function sumLaunches({
         'stream hold only those that are',
     );
   }
-  // The basis stays: steady steps, if there are any and no step is asked for by name.
+  // The basis stays the same: steady steps, if there are any and no step is filtered by name.
   const asked = terms.some((t) => t.key === 'step');
   const steady = new Set(report.steps.filter((s) => s.typical).map((s) => s.step));
   const basis = (n: number): boolean => (asked || !report.meta.basis.steady ? true : steady.has(n));
@@ -153,8 +153,8 @@ function keepEvidence({ sites, any, keep, answer, term }: KeepEvidenceInput): vo
 /** ns and calls of each site in the steps, devices and streams that the terms select. */
 export function siteSums(report: Report, terms: TextTerm[], view: View): void {
   const { sites } = report;
-  // Of a kernel that was launched in several places words may keep some: then a part of its
-  // launches.
+  // For a kernel that was launched in several places, words may keep some places: then a part of
+  // its launches.
   const keep = new Float64Array(sites.n).fill(1),
     keepCalls = keep.slice();
   const ofPlaces: ((site: number, place: Place) => boolean)[] = [],

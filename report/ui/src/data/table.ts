@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Typed access to the tables of the page, column by column, decoded when first asked for.
+// Typed access to the tables of the page, column by column, decoded on first use.
 
 import {
   type ChunkSpec,
@@ -93,7 +93,7 @@ export class Chunk {
     if (!column) return this.cached('!none', () => new Uint8Array((this.rows + 7) >> 3).fill(255));
     return this.cached(`?${name}`, () => nullBits(this.bytes(), this.rows, column));
   }
-  /** Raw values; NULL rows hold anything: ask `nulls`. Absent: zeros. */
+  /** Raw values. NULL rows hold any value: see `nulls`. Absent: zeros. */
   ints(name: string): Integers {
     const column = this.columns.get(name);
     if (!column) return this.cached('!zeros', () => new Uint8Array(this.rows));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left of the run under the filter. One rule for all pages: the fact table is op_shares;
-// every figure is a sum of its rows that the filter keeps, so figures of all pages agree.
+// The part of the run that the filter keeps. One rule for all pages: the fact table is op_shares.
+// Every figure is a sum of the kept rows, so that all pages agree.
 //
 // Terms about kernels, steps, devices and streams select launches: an op keeps the time of those,
 // divided over its shares as before.
@@ -15,7 +15,7 @@ import { type Asked, askNumbers } from './view_numbers';
 import { SITE_KEYS, type TextTerm, keepsNothing, shareTest } from './view_terms';
 import type { View } from './view_type';
 
-/** What a share of `view.total` is one of, in the words of every page. */
+/** The whole of a share of `view.total`, in the words of every page. */
 export const wholeOf = (view: View): string =>
   view.filtered ? 'of what the filter leaves' : 'of device time';
 
@@ -48,9 +48,7 @@ function askKernels(report: Report, view: View): void {
   );
 }
 
-/**
- * Numbers that a folded row sums are asked of the row: of what the words leave of all its copies.
- */
+/** Numbers that a folded row sums are tested on the row: on the kept part of all its copies. */
 function askOps(report: Report, view: View, fold: boolean): void {
   const { ops, shares } = report;
   const waste = ops.waste.map((w, r) => (w * view.opNs[r]!) / ops.ns[r]!);

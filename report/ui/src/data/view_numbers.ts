@@ -8,8 +8,8 @@ import type { View } from './view_type';
 import { type NumberTerm, keepsNothing } from './view_terms';
 
 /**
- * What a number is asked of: the time and calls of a row as it is shown, else what an op or a
- * launch place has.
+ * The value that a number term tests: time and calls of the shown row, else those of the op or
+ * launch place.
  */
 export interface Asked {
   ns: number;
@@ -56,9 +56,7 @@ function numberOf(
   }
 }
 
-/**
- * Drops what the number terms do not keep of what is there, and says which of the terms keeps none.
- */
+/** Drops rows that the number terms reject, and returns the terms that keep nothing. */
 export function askNumbers(
   report: Report,
   view: View,

@@ -64,7 +64,7 @@ export function shareTest(report: Report, term: TextTerm): ((share: number) => b
     case 'type':
       return perOp((r) => any(ops.opcode[r]!));
     case null: {
-      // Where nothing has an instruction, kernels are asked one by one: siteSums.
+      // Without instructions, the filter tests kernels one by one: siteSums.
       const kernel = report.bare ? null : kernelTest(report, term);
       const inOp = perOp(
         (r) =>
@@ -100,8 +100,8 @@ export function kernelTest(report: Report, term: TextTerm): (site: number) => bo
 export type NumberTerm = Extract<Term, { type: 'number' }>;
 
 /**
- * What a term answers that keeps nothing by itself. A term that excludes what is not there keeps
- * all, but was meant to exclude something.
+ * The note for a term that keeps nothing by itself. A term that excludes an absent value keeps
+ * everything, but was meant to exclude something.
  */
 export const keepsNothing = (term: Term, exists: string): string =>
   (term.negated ? 'nothing is left of' : 'nothing matches') +
@@ -116,8 +116,8 @@ export function opsHit(report: Report, term: TextTerm): boolean[] {
 }
 
 /**
- * Where nothing has an instruction, words and names of framework ops are asked of the host ranges
- * around the launches, too.
+ * Without instructions, words and names of framework ops also match the host ranges around the
+ * launches.
  */
 export const asksPlaces = (report: Report, key: TextTerm['key']): boolean =>
   report.bare && (key === null || key === 'op' || key === 'scope');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a filter leaves of the report.
+// The part of the report that a filter keeps.
 
 import type { Query } from '../filter';
 
@@ -18,10 +18,7 @@ export interface View {
   siteNs: Float64Array;
   siteCalls: Float64Array;
   total: number;
-  /**
-   * What `total` is a share of: device time of the devices and steps that are asked for, else of
-   * all.
-   */
+  /** The whole of `total`: device time of the filtered devices and steps, else of all. */
   full: number;
   /** Names that whole: "of device time of dev:1". */
   of: string;
@@ -29,6 +26,6 @@ export interface View {
   divisor: number;
   /** Ops with time left, by time. */
   ops: number[];
-  /** Does a launch lie in the devices, streams and steps that are asked for? */
+  /** Is a launch in the filtered devices, streams and steps? */
   keeps: (of: { device: number; stream: number }, step: number) => boolean;
 }

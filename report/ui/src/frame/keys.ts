@@ -96,7 +96,7 @@ export function useKeys({
         return done();
       }
       if (to) {
-        // Of the selection, else of the row that j and k have reached.
+        // Acts on the selection, else on the row that j and k have reached.
         const line = now.sel === '' ? table?.line() : undefined;
         const row = line?.entity;
         if (to === 'timeline' && line?.timeline) navigate({ page: to, ...line.timeline });

@@ -15,8 +15,8 @@ export function Search({ report, f }: { report: Report; f: string }): VNode {
   const hint = useMemo(() => example(report), [report]);
   const timer = useRef(0),
     entered = useRef(false);
-  // What was typed goes to the address a little later, and comes back as `f` later still: by then
-  // there may be more letters, which it must not take away.
+  // The typed text goes to the address a little later, and comes back as `f` later still. It must
+  // not remove letters that were typed meanwhile.
   const sent = useRef(f);
   useEffect(() => {
     if (f === sent.current) return;

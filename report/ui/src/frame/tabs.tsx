@@ -7,10 +7,7 @@ import { listen } from '../components/hooks';
 import type { Report } from '../data/report';
 import { PAGES, type Page, hasPage, keyOf, navigate } from '../state';
 
-/**
- * Idle is there where there are gaps, Ranks where there are several; Compare, which a base brings,
- * says how.
- */
+/** Idle needs gaps, Ranks needs several ranks or devices. Compare shows how to add a base. */
 export const pagesOf = (report: Report): (typeof PAGES)[number][] =>
   PAGES.filter(([id]) => id === 'compare' || hasPage(report, id));
 
@@ -20,7 +17,7 @@ const comparesDevices = (report: Report): boolean =>
     ? new Set(report.steps.map((s) => s.device)).size > 1
     : report.tables.rows('busy_times') > 1;
 
-/** Has the page a table or a drawing? Without HLO some only say why they are empty. */
+/** Has the page a table or a drawing? Without HLO, some pages only show why they are empty. */
 const isFilled = (report: Report, id: Page): boolean =>
   hasPage(report, id) &&
   (id === 'occupancy'
@@ -36,7 +33,7 @@ export function Tabs({ page, report }: { page: Page; report: Report }): VNode {
   const box = useRef<HTMLDivElement>(null);
   const [more, setMore] = useState(false);
   useEffect(() => {
-    // What more tabs there are to the right shows at the edge.
+    // The edge shows that there are more tabs to the right.
     const el = box.current!,
       look = (): void => setMore(el.scrollWidth - el.clientWidth - el.scrollLeft > 8);
     look();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layered layout for graphs of up to about a hundred nodes: ranks by longest path, dummy nodes on
-// long edges, order by medians with the fewest crossings kept, coordinates by exact isotonic
-// projection so that edges run straight (Sugiyama's scheme; Gansner et al., "A Technique for
-// Drawing Directed Graphs", 1993). Written here because the usual library is a fifth of the page's
-// size budget for the same answer at this size.
+// A layered layout for graphs of up to about a hundred nodes (Sugiyama's scheme; Gansner et al., "A
+// Technique for Drawing Directed Graphs", 1993). Ranks are longest paths, and long edges have dummy
+// nodes. The order is by medians with the fewest crossings. Coordinates are an exact isotonic
+// projection, so that edges run straight. The usual library is a fifth of the page's size budget.
 
 import { sumBy } from '../format';
 
@@ -107,7 +106,7 @@ function placeNodes(gapX: number, layers: LayoutNode[][]): void {
   const project = (l: LayoutNode[], want: number[], weight: number[]): void => {
     const offset: number[] = [0];
     for (let i = 1; i < l.length; ++i) offset.push(offset[i - 1]! + distance(l[i - 1]!, l[i]!));
-    // Pool adjacent violators of want - offset: the closest rising sequence.
+    // Pool adjacent violators of target - offset: the closest rising sequence.
     const pools: { sum: number; weight: number; n: number }[] = [];
     want.forEach((x, i) => {
       pools.push({ sum: (x - offset[i]!) * weight[i]!, weight: weight[i]!, n: 1 });
@@ -300,8 +299,8 @@ export function layout(
   // Order within layers.
   orderLayers(layers);
 
-  // Coordinates: everyone wants to stand under the mean of its neighbours; order and distances
-  // hold.
+  // Coordinates: every node is placed near the mean of its neighbours. Order and distances are
+  // kept.
   placeNodes(gapX, layers);
 
   const { boxes, left, top, tall, right, y } = boxesOf(layers, gapY, vs);

@@ -118,8 +118,8 @@ export function neighbourhood(
     known.add(i);
     const weight = Math.min(1, Math.sqrt(timeOf(report, hlo, i) / most));
     const size = bytes > 0 ? Math.min(1, Math.log10(bytes) / 10) : 0;
-    // What has no time and leads nowhere comes after what has; far from the centre it does not come
-    // at all.
+    // Nodes without time that lead nowhere come after nodes with time. Far from the centre, they
+    // are left out.
     const idle = hlo.opcode[i] !== 'parameter' ? 0 : dist > 1 ? 2 : 0.8;
     heap.push({ i, dist, from, cost: dist + idle - 0.9 * weight - 0.4 * size });
   };

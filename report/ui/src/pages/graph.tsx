@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What feeds an instruction and who uses it, drawn by cost; a fusion opens in place.
+// Inputs and users of an instruction, drawn by cost; a fusion opens in place.
 
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of a merged job, an instruction a row: what the exchange takes once all have come,
-// how far apart they come, who comes last, and what of it nothing computes beside.
+// Collectives of a merged job, one row per instruction: the exchange after all ranks arrived, their
+// arrival skew, the last rank, and the exposed time.
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts of a merged job by kind of work: what their ranks have more of than ranks of the same
-// program, so that a host whose kernels, gaps or exchanges are longer stands out.
+// Hosts of a merged job by kind of work: the excess of their ranks over ranks of the same program.
+// A host with longer kernels, gaps or exchanges has large figures.
 
 import type { VNode } from 'preact';
 import { median } from '../charts/rank_map';
@@ -56,7 +56,7 @@ export function hostsOf(ranks: readonly HostRank[]): Host[] {
     }
     return { host, ranks: list.length, more };
   });
-  // Who is slow waits less: waiting says nothing of who is to blame.
+  // A slow rank waits less, so waiting does not identify the slow rank.
   const worst = (h: Host): number =>
     Math.max(...KINDS.map(([k]) => (k === 'wait' || isNaN(h.more[k]) ? -Infinity : h.more[k])));
   return hosts.sort((a, b) => worst(b) - worst(a));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks of a merged job: whom everyone waits for, what it costs, since when and why, as run.db
-// says; what each rank needs by itself, and a map of rank by step.
+// Ranks of a merged job: the rank that others wait for, its cost, its start and its cause, from
+// run.db. Also the time of each rank by itself, and a map of rank by step.
 
 import type { VNode } from 'preact';
 import { type Dispatch, type StateUpdater, useMemo, useState } from 'preact/hooks';
@@ -114,7 +114,7 @@ function openRank({ r, setSaid, place, step, cells, report, state }: OpenRankInp
       place,
       `Launches of ${r.name} are not in this file: they are in ${baseName(r.source)}.`,
     ]);
-  // Where the launches have no steps of their own, the job knows when its step was.
+  // If the launches have no steps of their own, the job gives the time of its step.
   const i = step === undefined ? -1 : r.row * cells!.steps.length + cells!.steps.indexOf(step),
     from = cells?.start[i] ?? NaN;
   const own = report.steps.some((s) => s.device === r.device && s.step === step);
@@ -146,8 +146,7 @@ export function JobRanks(): VNode {
     programs = [...new Set(ranks.map((r) => r.program))];
   const late = useMemo(() => latenessOf(report), [report]);
   const lateNs = (r: JobRank): number => late.get(r.row)?.skew ?? NaN;
-  // Of the ranks whose launches are here; the file holds those of the slowest, the median and the
-  // fastest.
+  // Ranks whose launches are in this file: the slowest, the median and the fastest.
   const { value: slow } = useLoad(async () => {
     const devices = ranks.filter((r) => r.device >= 0).map((r) => r.device);
     if (

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What device memory is used for when most of it is in use, and what would free some.
+// Use of device memory at its peak, and changes that would free memory.
 
 import type { VNode } from 'preact';
 import { NoPage } from '../components/hidden_pages';

@@ -8,7 +8,7 @@ import { JobRanks } from './job_ranks';
 import { DeviceRanks } from './ranks/devices';
 import { WholeRunDevices } from './ranks/whole_run';
 
-/** Of a merged job run.db knows more than the launches of the ranks that it holds. */
+/** For a merged job, run.db has more than the launches of the ranks in this file. */
 export function RanksPage(): VNode {
   const { report } = useReport();
   return report.tables.rows('ranks') > 1 ? (

@@ -50,7 +50,7 @@ function drawTracks({
       4,
       Math.floor((GUTTER - 10 - (name ? Math.min(GUTTER * 0.6, name.length * 6.7) + 6 : 0)) / em),
     );
-    // Rows of one thread differ by depth alone: the first says whose they are.
+    // Rows of one thread differ by depth alone: the first row has the name.
     if (tr.kind !== 'host' || before?.label !== tr.label || before.device !== tr.device)
       ctx.fillText(midCut(tr.label, most), GUTTER - 8, mid);
     before = tr;
@@ -184,7 +184,7 @@ function drawSegments(
     if (bw < 0.5 && a - lastX < 1) continue;
     lastX = e;
     if (tr.kind === 'idle') {
-      // Long gaps stand higher: their count would hide them otherwise.
+      // Long gaps are higher: the many short ones would hide them otherwise.
       const told = bw > 70 && tr.height > 12;
       const h = told
         ? tr.height
@@ -215,7 +215,7 @@ function drawSegments(
     }
     if (bw > 14) {
       ctx.fillStyle = look.ink;
-      // What begins inside covers the rest of the name.
+      // An inner box covers the rest of the name.
       text(
         host ? s.label(i).replace(/_v\d+$/, '') : s.label(i),
         a + 5,

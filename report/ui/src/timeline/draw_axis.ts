@@ -29,7 +29,7 @@ export function drawAxis({ v1, v0, tl, w, ctx, look, d, GUTTER, X }: DrawAxisInp
   ctx.fillStyle = look.ink3;
   ctx.lineWidth = 1;
   let firstLabel = true;
-  // How long the selection is stands on the axis: a number that it would cut is left out.
+  // The length of the selection is on the axis. A number that it would cut is left out.
   const chosen =
     d.selection &&
     ([Math.max(GUTTER, X(d.selection[0])), Math.min(d.width, X(d.selection[1]))] as const);

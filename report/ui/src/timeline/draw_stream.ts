@@ -193,8 +193,8 @@ export function drawStream(
   const mid = tr.y + tr.height / 2 + 0.5;
   let lastX = -9,
     lastHue = -1;
-  // Boxes thinner than a pixel would only paint over each other: how much of each pixel they take,
-  // by colour, and apart what the filter leaves out.
+  // Boxes thinner than a pixel would paint over each other. So each pixel shows their share by
+  // colour, and separately the share that the filter excludes.
   const thin = new Float32Array(2 * HUE_COUNT * (Math.ceil(w) + 1));
   // Written when all boxes are there: small ones that lie inside would cut the words.
   const labels: { words: string; x: number; room: number; on: string }[] = [];
@@ -217,7 +217,7 @@ export function drawStream(
       if (x + 1 >= 0 && x + 1 < w) thin[2 * HUE_COUNT * (x + 1) + to]! += bw - first;
       continue;
     }
-    // Of what is selected one mark for what lies in the same pixel.
+    // One mark for all selected launches in the same pixel.
     if (bw < 0.7 && a - lastX < 0.7 && hue === lastHue) continue;
     lastX = b;
     lastHue = hue;
@@ -230,7 +230,7 @@ export function drawStream(
       ctx.fillRect(a - 1, tr.y - 2, Math.max(3, bw + 1), 3);
       ctx.fillRect(a - 1, tr.y + tr.height - 1, Math.max(3, bw + 1), 3);
     }
-    // What is nested inside covers the name of the outer box.
+    // A nested box covers the name of the outer box.
     addLabel({
       a,
       GUTTER,

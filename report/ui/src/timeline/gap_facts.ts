@@ -54,8 +54,8 @@ export function useGapFacts({ timeline, sumRange, report, lens, state, wholeStep
           ? lensGap.end
           : (lensGap.start + lensGap.end) / 2
         : (range[0] + range[1]) / 2;
-  // Sums come from all gaps; where only the longest are in the file one by one, a part of a step
-  // can be told from those alone.
+  // Sums come from all gaps. If the file holds only the longest gaps one by one, a part of a step
+  // has only these.
   const cut = report.meta.left_out.some((l) => l.what === 'gaps' && l.rows > 0);
   const everything = state.args['step'] === 'all' && !selection && !state.args['t'];
   const fromSums = cut && !selection && (everything || (wholeStep && inStep !== undefined));

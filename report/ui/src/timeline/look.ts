@@ -72,6 +72,6 @@ export interface Drawn {
   picked: [number, number] | null;
   /** 1: the filter keeps the site. */
   kept: Uint8Array | null;
-  /** The critical path by device; null: not asked for. */
+  /** The critical path by device; null: switched off. */
   path: Map<number, Path> | null;
 }

@@ -20,7 +20,7 @@ import type { Skew } from './waits';
 function inGeneral(report: Report, names: string[], steps: StepBox[], skew: Skew): string {
   const cells = cellsOf(report),
     n = cells.steps.length;
-  // Of processes without a common clock those that this one is timed with.
+  // For processes without a common clock: those with the same time base as this one.
   const rows = cells.devices.flatMap((d, r) => (clocksKnown(report, [d, skew.last]) ? r : []));
   const part = (of: Float64Array): Float64Array =>
     Float64Array.from(rows.flatMap((r) => [...of.subarray(r * n, r * n + n)]));
@@ -38,7 +38,7 @@ function inGeneral(report: Report, names: string[], steps: StepBox[], skew: Skew
   return ` ${here ? `in step ${here.step}` : 'here'}; ${names[device]} comes last ${times}`;
 }
 
-/** What the step was bound by, in what is shown or selected; or which steps were replayed. */
+/** The limits of the step in the shown or selected part; or the steps that were replayed. */
 function PathNote({
   path,
   name,

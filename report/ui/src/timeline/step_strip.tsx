@@ -15,8 +15,8 @@ export interface StepBox {
 }
 
 /**
- * Steps with their mean duration. The range is that of all devices of the process of the first that
- * is drawn: clocks of others may differ by more than a step.
+ * Steps with their mean duration. The range is that of all devices of the process of the first
+ * drawn device. Clocks of others may differ by more than a step.
  */
 export function stepBoxes(report: Pick<Report, 'devices' | 'steps'>, drawn: number): StepBox[] {
   const map = new Map<number, StepBox & { n: number }>();

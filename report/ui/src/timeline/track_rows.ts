@@ -13,7 +13,7 @@ import { HUES, Pyramid } from './pyramid';
 import type { Segments, Track } from './track_types';
 import type { Waits } from './waits';
 
-/** Names of streams as short as tells them apart: profilers put numbers of their own in. */
+/** The shortest unique names of streams: profilers add numbers of their own. */
 function streamName(name: string, id: number | undefined): string {
   if (!name || /^\d+$/.test(name)) return `stream ${id ?? ''}`;
   return name
@@ -39,8 +39,8 @@ function segmentsOf<T>(
 }
 
 /**
- * The name of each op's layer at one depth: that of the numbered layers, else the first that tells
- * parts apart.
+ * The name of each op's layer at one depth: that of the numbered layers, else the first depth with
+ * different names.
  */
 function layerNames(report: Report): string[] {
   const { ops } = report;
@@ -272,7 +272,7 @@ export function addStreamRows({
         together = 0;
       for (let i = 0; i < s.n; ++i) {
         busy += s.dur[i]!;
-        // What lies outside of the steps alone would leave its row empty in each of them.
+        // Activity outside of the steps alone would leave its row empty in each of them.
         if (hueOfSite[s.site[i]!] === COLLECTIVE && (steps.length === 0 || s.step[i]! >= 0))
           together += s.dur[i]!;
       }

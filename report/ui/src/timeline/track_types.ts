@@ -40,7 +40,7 @@ export interface Timeline {
   hueOfSite: Uint8Array;
   devices: number[];
   hiddenDevices: number;
-  /** What has no row for want of room, in words. */
+  /** Threads that did not fit, in words. */
   cuts: string[];
   launches: Launches;
   waits: Waits;

@@ -71,7 +71,7 @@ export function useDrawing({
       look.current,
       (site) => {
         const op = sites.op[site]!;
-        // Without an instruction a box says which kernel it is.
+        // A box without an instruction has the name of its kernel.
         return op >= 0 && ops.name[op] !== ''
           ? `${ops.handle[op] ? `${ops.handle[op]} ` : ''}${ops.name[op]}`
           : report.kernels.name[sites.kernel[site]!] || sites.kind[site] || '';

@@ -39,8 +39,8 @@ import { OpNamePath, Stack, ownFirst } from './stack';
 import { Sums } from './sums';
 
 /**
- * Bytes of a call; of a copy where to, as far as its shapes tell, and how fast. What copy-done
- * waits for may have begun earlier.
+ * Bytes of a call. For a copy also its direction, as far as the shapes show it, and its rate. The
+ * work that copy-done waits for may have begun earlier.
  */
 function traffic(report: Report, op: number): string {
   const { ops } = report,

@@ -18,11 +18,11 @@ export interface Column<T> {
   width?: number;
   /** Hidden when the table is narrower than this. */
   from?: number;
-  /** Somebody chose it: it hides nothing, the table scrolls sideways in its box instead. */
+  /** The user chose the column: it hides no other column, and the table scrolls sideways. */
   asked?: boolean;
   /** `px`: what the column has. Absent: what is copied, as text. */
   cell?: (row: T, px: number) => ComponentChildren;
-  /** What sorts; absent: does not sort. */
+  /** The value to sort by; absent: the column does not sort. */
   sort?: (row: T) => number | string;
   /** Value to copy, in the unit of the heading. Absent: the column is not copied. */
   raw?: (row: T) => number | string | null;
@@ -30,19 +30,17 @@ export interface Column<T> {
   none?: string;
   /** How a copied number reads in text and Markdown: as its cell does. */
   show?: (value: number) => string;
-  /** Heading of the copy, where the label alone does not say what it is. */
+  /** Heading of the copy, if the label alone is ambiguous. */
   as?: string;
-  /**
-   * What CSV holds beside it under a name of its own: the exact sum that the figure was made from.
-   */
+  /** An additional column of the CSV under its own name: the exact sum behind the figure. */
   exact?: [string, (row: T) => number | null];
   head?: ComponentChildren;
   cls?: string;
 }
 
 /**
- * A column of figures: one function says what is sorted by, copied and shown; what is not finite is
- * not known.
+ * A column of figures: one function gives the value that is sorted, copied and shown. A value that
+ * is not finite is not known.
  */
 export const figures = <T,>(
   id: string,
@@ -61,7 +59,7 @@ export const figures = <T,>(
   ...more,
 });
 
-/** The same of times: `ns` is what the heading calls ms. */
+/** A column of times: `ns` is the value behind a heading in ms. */
 export const times = <T,>(
   id: string,
   label: string,
@@ -70,7 +68,7 @@ export const times = <T,>(
   more?: Partial<Column<T>>,
 ): Column<T> => figures(id, label, width, (r) => ns(r) / 1e6, more);
 
-/** The same of changes: with their sign. */
+/** A column of changes, with their sign. */
 export const changes = <T,>(
   id: string,
   label: string,
@@ -79,7 +77,7 @@ export const changes = <T,>(
   more?: Partial<Column<T>>,
 ): Column<T> => times(id, label, width, ns, { show: (v) => signed(v), ...more });
 
-/** The same of parts of `whole`, in percent. */
+/** A column of parts of `whole`, in percent. */
 export const shares = <T,>(
   id: string,
   label: string,
@@ -113,7 +111,7 @@ export interface Line<T> {
   ns?: number;
   testid?: string;
   cls?: string;
-  /** What `o`, `r` and `t` open when the keys have reached the row; keys of rows are no handles. */
+  /** Targets of the keys `o`, `r` and `t` on a row; keys of rows are no handles. */
   entity?: Entity | undefined;
   /**
    * Filter that selects the launches of a row of many. Also the target of `t`, if that is not a
@@ -135,7 +133,7 @@ export interface Lines<T> {
   filter(test: (line: Line<T>) => boolean): Line<T>[];
 }
 
-/** Lines without headings, made from row numbers when they are asked for. */
+/** Lines without headings, made from row numbers on demand. */
 export class MadeLines<T> implements Lines<T> {
   constructor(
     readonly length: number,

@@ -15,7 +15,7 @@ export interface TableProps<T> {
   onShown?: (ids: string[]) => void;
   /** Absent: a row opens its entity, or what it filters for; one that has neither is no button. */
   onOpen?: (line: Line<T>) => void;
-  /** Where a click on the row leads nowhere but says why. */
+  /** A click on the row leads nowhere, but shows the reason. */
   opens?: (line: Line<T>) => boolean;
   /** Headings of groups span the columns before this one. */
   span?: string;

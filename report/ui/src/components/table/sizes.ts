@@ -15,7 +15,7 @@ const LEAST = 190;
 
 export const MAX_HEIGHT = 8_000_000;
 
-/** Pixels; what asks for more is no number. */
+/** Width in pixels; a larger text is no number. */
 const MOST_GROWN = 240;
 
 export function tableWidths<T>(p: TableProps<T>, columns: Column<T>[], wide: number) {
@@ -80,11 +80,12 @@ export function useGrownWidths<T>(
     const need: Record<string, number> = {};
     for (const tr of box.current.querySelectorAll('tbody tr:not(.pad):not(.lay)')) {
       const cells = tr.children;
-      // What leads a sum spans several columns: counted from the right all rows are alike.
+      // The name of a sum spans several columns. Counted from the right, all rows have the same
+      // columns.
       for (let k = 1; k <= Math.min(cells.length, columns.length); ++k) {
         const c = columns[columns.length - k]!,
           td = cells[cells.length - k] as HTMLTableCellElement;
-        // The words that lead a sum may stand in a column of numbers.
+        // The name of a sum may be in a column of numbers.
         if (
           !c.num ||
           td.colSpan > 1 ||

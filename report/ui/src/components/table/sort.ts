@@ -35,7 +35,7 @@ export function sorted<T>(rows: T[], columns: Column<T>[], sort: string): T[] {
 }
 
 /**
- * Tables whose order is nobody else's sort themselves: their rows; groups and details keep their
+ * Tables without an order of their own sort themselves: their rows. Groups and details keep their
  * places.
  */
 export function useOwnSort<T>(given: TableProps<T>): TableProps<T> {

@@ -69,7 +69,7 @@ export function rowLinks(
     source: 'src',
     kernel: 'kernel',
   } as const;
-  // What this run no longer has filters for nothing.
+  // An op that this run no longer has is no filter.
   const opens = (r: Row): Pick<Line<Row>, 'entity' | 'f'> => {
     const entity = entityOf(r);
     return entity ||

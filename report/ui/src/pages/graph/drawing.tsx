@@ -201,10 +201,10 @@ export function Drawing({ hlo, n, centre, picked, open, divisor, step }: Drawing
   const base = comparable(report) ? baseOps(report) : null;
   const body = useMemo(() => (open ? bodyOf(hlo, centre) : null), [hlo, centre, open]);
   const W = base ? 250 : 182;
-  // Of a folded row a node is one; what the row says has a line of its own.
+  // A node is one instruction of a folded row; the sum of the row has a line of its own.
   const foldOf = (i: number): string =>
     hlo.op[i]! >= 0 ? copiesText(report, hlo.op[i]!).slice(2) : '';
-  // What is not drawn of its neighbours stands in the node, where no edge comes.
+  // The number of neighbours that are not drawn is in the node, away from the edges.
   const notesOf = (i: number): [string, string][] => {
     const u = n.more.get(i),
       out: [string, string][] = [];
@@ -243,7 +243,7 @@ export function Drawing({ hlo, n, centre, picked, open, divisor, step }: Drawing
         Math.max(0.66, Math.min(1, (width - 2) / (plan.width + 2 * pad), tall < 0.8 ? 1 : tall));
   const zoomBy = (f: number): void =>
     setZoom((z) => Math.max(0.15, Math.min(4, (z < 0 ? whole : z) * f)));
-  // What the filter leaves out is pale.
+  // Nodes that the filter excludes are pale.
   const kept = (i: number): boolean =>
     !view.filtered || (hlo.op[i]! >= 0 && view.opNs[hlo.op[i]!]! > 0);
   useZoomWheel(setZoom, centre, box, zoomBy);
@@ -254,7 +254,7 @@ export function Drawing({ hlo, n, centre, picked, open, divisor, step }: Drawing
     const onMove = (m: PointerEvent): void => el.scrollTo(from[0] - m.clientX, from[1] - m.clientY);
     const stop = listen(window, { pointermove: onMove, pointerup: () => stop() });
   };
-  // Labels that would cover one another are left out, the smaller first; edges say it on hover.
+  // Labels that would cover one another are left out, the smaller first; edges show them on hover.
   const labels = edgeLabels(plan, centre, n);
   useCentred(plan, centre, box, scale);
   const heavy = (b: number): number =>

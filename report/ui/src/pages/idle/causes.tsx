@@ -258,7 +258,7 @@ export function causeLines({ causes, d, wall, shorter, total, n }: CauseLinesInp
 
 export const causeOf = ({ cause }: { cause: string }): string => CAUSE_WORDS[cause] ?? cause;
 
-/** Of a cause that is not known: how much of it nothing could tell. */
+/** For an unknown cause: the part without any evidence. */
 const shortText = ({ short, ns }: Cause): string =>
   short > 0
     ? `, ${percent(short, ns)}% of that in gaps under 5 µs, which are too short to be judged`

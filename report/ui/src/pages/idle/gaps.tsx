@@ -184,7 +184,8 @@ function gapTexts({ sites, ops, kernels, ranges, calls, report }: GapTextsInput)
       </NameRow>
     );
   const range = (g: GapRow): string => (g.range >= 0 ? ranges.texts('text')[g.range]! : '');
-  // A range may begin late in the gap, or end early: what it says nothing of is said.
+  // A range may begin late in the gap, or end early: the note names the part that it does not
+  // cover.
   const untold = (g: GapRow): string => {
     const from = g.range >= 0 ? ranges.numbers('start_ns')[g.range]! : NaN,
       until = Math.min(g.end, ranges.numbers('end_ns')[g.range] ?? NaN);
@@ -226,7 +227,7 @@ function gapTexts({ sites, ops, kernels, ranges, calls, report }: GapTextsInput)
       ...(report.devices.length > 1 && { top: String(g.device) }),
     },
   });
-  // What ran late; where nothing is known of it, what ran before.
+  // The activity that ran late; if nothing is known about it, the activity before.
   const entityOf = (g: GapRow): Entity | undefined => entity(g.next) ?? entity(g.previous);
   return { toTimeline, host, said, what, untold, launcher, thread, entityOf };
 }
@@ -260,7 +261,7 @@ export function Longest({
     calls,
     report,
   });
-  // What ran after a gap is in sight in a small window, too.
+  // The activity after a gap is visible in a small window, too.
   const narrow = window.innerWidth < 560;
   const columns = gapColumns({
     narrow,

@@ -145,7 +145,7 @@ export function jobRankColumns({
   programs,
   state,
 }: JobRankColumnsInput): Column<JobRank>[] {
-  // What is known of no rank has no column.
+  // A figure that no rank has gets no column.
   const ifKnown = (
     id: 'excess' | 'wait' | 'transfer',
     ...columns: Column<JobRank>[]

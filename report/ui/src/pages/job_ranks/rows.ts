@@ -8,8 +8,8 @@ import { signed } from '../../format';
 import { CLASS_WORDS } from '../../phases';
 
 /**
- * How often a rank is the last to come, of the collectives in which nobody is it more often, and
- * how far apart the group comes then.
+ * How often a rank is the last to arrive, among the collectives in which no other rank is last more
+ * often. Also the arrival skew of the group then.
  */
 export function latenessOf(
   report: Pick<Report, 'tables'>,

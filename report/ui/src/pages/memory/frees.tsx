@@ -21,7 +21,7 @@ export function lower(list: number[], v: number): number {
   return a;
 }
 
-/** What donating and computing again would free, in sentences. */
+/** Memory that donation and recomputation would free, in sentences. */
 export function WhatFrees({ report, live, at }: { report: Report; live: Live; at: number }): VNode {
   const hlo = hloOf(report);
   const could = live.values.filter((v) => v.donatable).sort((a, b) => b.size - a.size);

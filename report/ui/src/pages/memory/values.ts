@@ -6,7 +6,7 @@ import { type LiveValue, writerOf } from '../../data/memory';
 import type { Report } from '../../data/report';
 import { type Hue, LIVE_WORDS, PHASES, hueOf } from '../../phases';
 
-/** What XLA itself reserved for a module; 0: its buffer assignment was not recorded. */
+/** Memory that XLA reserved for a module; 0: its buffer assignment was not recorded. */
 export function reserved(report: Report, module: number): number {
   const t = report.tables.table('memory');
   const of = t.refs('module'),

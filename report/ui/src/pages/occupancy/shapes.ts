@@ -74,7 +74,7 @@ export function baseOf(
   return { ns, pct: known > 0 ? sum / known : NaN };
 }
 
-/** Is occupancy what to change? Only after the roofline has been asked. */
+/** Is a higher occupancy useful? The roofline decides first. */
 function lever(
   r: Omit<LaunchShape, 'lever' | 'yes'>,
   kind: string,

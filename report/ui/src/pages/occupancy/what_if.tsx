@@ -47,7 +47,7 @@ export function Limits({ row }: { row: LaunchShape }): VNode | null {
 }
 
 const REGISTERS = /registers, |, registers/;
-/** Of a kernel that fewer registers alone would not help. */
+/** For a kernel that fewer registers alone would not help. */
 const fewerRegistersText = (limiter: string): string =>
   REGISTERS.test(limiter)
     ? 'Fewer registers alone do not raise it: it is limited by ' +

@@ -330,5 +330,5 @@ export function opColumns(
   return columns;
 }
 
-/** Of what the filter leaves of the row. */
+/** The kept part of the row. */
 const sumOf = (r: OpRow, v: Float64Array): number => sumBy(r.ops, (o) => v[o]!) * r.part;

@@ -138,7 +138,7 @@ export function Instructions(): VNode {
   const columns = there
     .filter((c) => !c.more || wanted.includes(c.id))
     .map((c) => (c.more || chosen.includes(c.id) ? { ...c, from: 0, asked: true } : c));
-  // What the menu can bring: what is shown on demand only, and what the window has no room for.
+  // Columns of the menu: those shown on demand only, and those that do not fit the window.
   const [shown, setShown] = useState(all.map((c) => c.id));
   const offered = there.filter((c) => c.more || chosen.includes(c.id) || !shown.includes(c.id));
   const d = view.divisor;

@@ -35,7 +35,7 @@ export function addVanished(
   out: Line<OpRow>[],
 ): void {
   if (comparable(report) && by === 'none') {
-    // What the base run had and this one has not.
+    // Ops of the base run that this one does not have.
     const b = baseOps(report),
       bd = baseDivisor(report);
     const gone = Array.from({ length: b.n }, (_, r) => r)

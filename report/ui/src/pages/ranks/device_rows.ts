@@ -88,7 +88,7 @@ export function rankWords({
         ? `${worst.name} needs ${overMedian(worst)}, but not in step after step`
         : `${worst.name} computes ${msText(gap)} longer than the median ` +
           `device: ${percent(gap, worst.wall)}% of its step`;
-  // The figure of it is in the columns: which part it is says this one.
+  // The figure is in the columns; this text names the part.
   const cause = (r: Rank): string => {
     const over = {
       'computes longer': r.compute - midCompute,

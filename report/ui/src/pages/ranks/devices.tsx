@@ -289,7 +289,7 @@ export function DeviceRanks(): VNode {
   );
   const copying = ranks.some((r) => r.copies >= COPIES_SHARE * r.wall),
     together = ranks.some((r) => r.waiting > 0);
-  // What one needs that others wait for: where no collective shows any waiting, what it computes.
+  // Time of the device that others wait for. If no collective shows any waiting: its computation.
   const main: 'own' | 'compute' = together ? 'own' : 'compute';
   const mid = (of: (r: Rank) => number): number => median(ranks.map(of));
   const middle = mid((r) => r[main]),
@@ -305,7 +305,7 @@ export function DeviceRanks(): VNode {
   const lag = report.meta.device_lag;
   const worst = ranks[order[0]!]!,
     waitedFor = lag && ranks.find((r) => r.device === lag.device);
-  // Of the largest group of a collective.
+  // The largest group of a collective.
   const members = report.tables
     .table('collectives')
     .numbers('group_size')

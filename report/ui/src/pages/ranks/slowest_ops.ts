@@ -12,8 +12,8 @@ type OpsOf = Pick<Report, 'ops' | 'sites' | 'modules' | 'steps'> & {
 const MOST_OPS = 400;
 
 /**
- * The op that takes most longer on a device than on the median one, per step: the same instruction
- * of the same program, whichever process runs it.
+ * The op with the largest excess per step on a device over the median device. Ops are the same
+ * instruction of the same program, in any process.
  */
 export function slowestOps(
   report: OpsOf,
@@ -28,7 +28,7 @@ export function slowestOps(
   const keyOf = (op: number): string =>
     `${modules[ops.module[op]!]?.fingerprint || modules[ops.module[op]!]?.name || ''}` +
     `/${ops.name[op]}`;
-  // What is small cannot hold a step up: the largest instructions, in slots.
+  // A small op cannot delay a step: the largest instructions, in slots.
   const whole = new Map<string, number>();
   for (let r = 0; r < ops.n; ++r)
     if (ops.name[r] !== '' && ops.kind[r] !== 'collective' && ops.ns[r]! > 0)
@@ -60,7 +60,7 @@ export function slowestOps(
   }
   const out = new Map<number, { op: number; ns: number }>();
   for (let slot = 0; slot < slots.size; ++slot) {
-    // Of those that run it: a program of one rank alone has nothing to be compared with.
+    // Only devices that run the op count: a program of one rank has no other to compare with.
     const runs = devices.filter((d) => ran.get(d)![slot]! >= 0);
     if (runs.length < 2) continue;
     const mid = median(runs.map((d) => sums.get(d)![slot]!));

@@ -16,8 +16,8 @@ export interface Dot extends Point {
 }
 
 /**
- * Faster than the hardware: what is counted is not what it moved (caches hold it, a loop did less).
- * No distance is told.
+ * Faster than the hardware: the counted bytes were not moved (caches hold them, or a loop did
+ * less). No distance is shown.
  */
 export const isAbove = (p: Dot): boolean => p.y > 1.05 * p.roof;
 

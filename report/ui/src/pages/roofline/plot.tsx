@@ -178,7 +178,7 @@ interface RoofScalesInput {
 function roofScales({ dots, peaks, bw, width, height }: RoofScalesInput) {
   const xs = dots.map((p) => Math.log10(p.x)),
     ys = dots.map((p) => Math.log10(p.y));
-  // A conversion that counts a handful of FLOP would push all others together: it stands at the
+  // A conversion with a handful of FLOP would push all other dots together, so it is drawn at the
   // edge.
   const x0 = Math.max(-4, Math.floor(Math.min(-1, ...xs))),
     x1 = Math.ceil(Math.max(3, ...xs, ...peaks.map(([, v]) => Math.log10(v / bw) + 0.8)));

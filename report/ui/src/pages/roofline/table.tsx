@@ -146,7 +146,7 @@ export function roofColumns({
       show: peakPercent,
       cell: (p) => `${peakPercent(p.pct)}%`,
     }),
-    // On this device as Ops says it; on another the roof that a dot would be under.
+    // On this device the bound of Ops; on another device, the roof above the dot.
     words('by', gpu === '' ? 'bound' : 'roof', (p) => (gpu === '' && ops.bound[p.op]) || p.bound, {
       width: 74,
       from: 480,

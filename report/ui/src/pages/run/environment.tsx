@@ -19,10 +19,7 @@ import {
 import { GLOSSARY } from '../../glossary';
 import licences from '../../licences.txt?raw';
 
-/**
- * Paths of the machine that recorded say little here: their last two parts, the whole as the
- * tooltip.
- */
+/** Paths of the recording machine: the last two parts, and the whole path as the tooltip. */
 const shortPaths = (text: string): string =>
   text.replace(/(?<![\w.])(?:\/[^/\s,:;'"]+){2,}(\/[^/\s,:;'"]+\/[^/\s,:;'"]+)/g, '…$1');
 

@@ -111,7 +111,7 @@ function pairLines({
   return lines;
 }
 
-/** What two steps spend differently, on one device; `range` counts from the begin of each. */
+/** Differences of two steps on one device; `range` counts from the start of each step. */
 export function Difference({ report, view, tl, pair, range }: DifferenceProps): VNode {
   const { by, label, device } = useChoice(tl);
   const [first, second] = pair.map((n) =>

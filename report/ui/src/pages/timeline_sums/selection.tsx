@@ -116,7 +116,7 @@ function sumLines({
   return lines;
 }
 
-/** `step`: the range is one whole step, which figures per step of the base can stand beside. */
+/** `step`: the range is one whole step, which can be compared with figures per step of the base. */
 export function Selection({ report, view, tl, range: all, whole, step }: SelectionProps): VNode {
   const { by, label, device } = useChoice(tl);
   // The range is that of all devices; a device's step has its own begin and end.
@@ -133,7 +133,7 @@ export function Selection({ report, view, tl, range: all, whole, step }: Selecti
   );
   const total = sumNs(rows);
   const idle = sumBy(rows, (r) => r.idle);
-  // What is in sight beyond the first and the last activity is no part of the run.
+  // The time before the first and after the last activity is no part of the run.
   const span =
     whole && !step
       ? Math.max(1, Math.min(range[1], tl.t1) - Math.max(range[0], tl.t0))

@@ -33,8 +33,8 @@ const partOf = (hue: Hue, phase = 'unknown', steady = true): [string, Hue] =>
     : [phaseWords(phase), phase as Hue];
 
 /**
- * Device time, launches and gaps of a device between two instants, by what the address asks for;
- * and how many launches in all: one that is of two phases counts in both.
+ * Device time, launches and gaps of a device between two instants, by the grouping of the address,
+ * and the number of all launches. A launch of two phases counts in both.
  */
 export function sumUp(
   report: Report,

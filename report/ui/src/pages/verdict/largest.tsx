@@ -216,7 +216,7 @@ function largestRows({
   return rows;
 }
 
-/** The ops that hold most time stand below the actions; without HLO, the kernels. */
+/** The ops with the most time, below the actions; without HLO, the kernels. */
 export function Largest({ report }: { report: Report }): VNode | null {
   const { view } = useReport();
   const { ops, kernels, bare } = report;
@@ -251,10 +251,10 @@ export function Largest({ report }: { report: Report }): VNode | null {
       </>
     ),
   });
-  // What a small window has no room for.
+  // Columns that do not fit a small window.
   const wide = window.innerWidth >= 640,
     more = bare && wide;
-  // Of kernels that no instruction is known of: the host ranges that launched them.
+  // For kernels without a known instruction: the host ranges that launched them.
   const places = bare && report.launchedIn.size > 0;
   // Either kernels or instructions.
   const ofKernels = bare ? kernelRows(report, view) : [],

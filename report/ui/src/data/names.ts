@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules for cutting names. A cut is at the end of a word and keeps both ends of the name. The number
-// at the end stays, because it identifies the instruction.
+// Rules for cutting names. A cut is at the end of a word and keeps both ends of the name. The
+// number at the end stays, because it identifies the instruction.
 
 const BEGINS_WORD = /[._/\-\s:,<(]/;
 

@@ -97,7 +97,7 @@ class Collector {
   void WakeFlusher() { flushes_wanted_.Wake(); }
 
  private:
-  static constexpr int kNotEnding = -1;
+  static constexpr int kNoEndCode = -1;
   Collector() = default;
   static void AtExit();
   static void InForkedChild();
@@ -157,7 +157,7 @@ class Collector {
   WorkRequests writes_wanted_;
   // Answered when the flusher thread has come back from CUPTI. The last flush is forced.
   WorkRequests flushes_wanted_;
-  std::atomic<int> end_how_{kNotEnding};  // preload_abi.h.
+  std::atomic<int> end_how_{kNoEndCode};  // preload_abi.h.
   std::atomic<int> ending_thread_{0};     // It is in BeforeEnd; 0: none.
   std::atomic<bool> abort_done_{false};
   std::atomic<uint32_t> devices_seen_{0};  // Bit per device.
@@ -211,7 +211,7 @@ class Collector {
   uint64_t launches_ = 0;  // Set by the writer thread before it answers.
   uint64_t told_ = 0;      // Launches already reported in the folder's `job`.
   bool told_once_ = false;
-  int told_how_ = kNotEnding;  // The writer thread's.
+  int told_how_ = kNoEndCode;  // The writer thread's.
   std::atomic<uint64_t> flush_timeouts_{0};
   std::atomic<uint64_t> flusher_cost_ns_{0};
   std::atomic<uint64_t> dropped_{0};

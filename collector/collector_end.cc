@@ -36,7 +36,7 @@ void Collector::BeforeEnd(int how) {
   if (how == XLATRACE_END_NOT) {
     // An exec that failed. Later work of the program is written with the next flush.
     int exec = XLATRACE_END_EXEC;
-    end_how_.compare_exchange_strong(exec, kNotEnding);
+    end_how_.compare_exchange_strong(exec, kNoEndCode);
     return;
   }
   // Two threads leave at once. The first one ends the recording. The second one waits, because its
@@ -70,7 +70,7 @@ void Collector::End(int how) {
   const bool written = WaitForWriter();
   if (written) Told();
   if (!terminal) {
-    if (how == XLATRACE_END_MAYBE) end_how_.store(kNotEnding, std::memory_order_release);
+    if (how == XLATRACE_END_MAYBE) end_how_.store(kNoEndCode, std::memory_order_release);
     return;
   }
   phase_.store(static_cast<int>(Phase::kFinished), std::memory_order_release);

@@ -48,11 +48,11 @@ void Steering::Set(uint32_t bits, bool on) {
 
 void Steering::Note(bool anew) {
   const uint32_t state = state_.load(std::memory_order_seq_cst);
-  bool closed = (state & kClosed) != 0;
-  if ((state & kStepsByMark) != 0) {
-    closed |= (state & kOutsideMarks) != 0;
-  } else if ((state & kStepsByModule) != 0) {
-    closed |= (state & kOutsideSteps) != 0;
+  bool closed = (state & kClosedMask) != 0;
+  if ((state & kStepsByMarkFlag) != 0) {
+    closed |= (state & kOutsideMarksFlag) != 0;
+  } else if ((state & kStepsByModuleFlag) != 0) {
+    closed |= (state & kOutsideStepsFlag) != 0;
   }
   const Lock lock(&note_mutex_);
   const uint64_t now = NowNs();
@@ -76,11 +76,11 @@ void Steering::Configure(std::optional<StepWindow> steps, uint64_t delay_ms, uin
   counts_steps_.store(steps.has_value() || delay_ns_ != 0, std::memory_order_release);
   if (delay_ns_ != 0) {
     time_progress_ = static_cast<int>(Progress::kBefore);
-    Set(kOutsideTime, true);
+    Set(kOutsideTimeFlag, true);
   }
   if (steps) {
     has_steps_.store(true, std::memory_order_release);
-    Set(kStepsByModule, true);
+    Set(kStepsByModuleFlag, true);
     const Lock lock(&mutex_);
     FollowSteps();  // Notes the window as closed, where it begins later.
   }
@@ -111,10 +111,10 @@ void Steering::FollowSteps() {
   }
   const Progress progress = open ? Progress::kInside : done ? Progress::kAfter : Progress::kBefore;
   if (step_progress_.exchange(static_cast<int>(progress)) == static_cast<int>(progress) &&
-      open == ((state_.load(std::memory_order_seq_cst) & kOutsideSteps) == 0)) {
+      open == ((state_.load(std::memory_order_seq_cst) & kOutsideStepsFlag) == 0)) {
     return;
   }
-  Set(kOutsideSteps, !open);
+  Set(kOutsideStepsFlag, !open);
 }
 
 void Steering::OnRegisterModule(ThreadLog& log, uint32_t title) { log.set_registering(title); }
@@ -148,8 +148,8 @@ Steering::RunBegin Steering::OnFirstCall(ThreadLog& log, uint32_t context) {
   RunBegin begin;
   const uint32_t state = state_.load(std::memory_order_relaxed);
   if (title != main_) log.set_early_run(title);
-  if (title != main_ || (state & kStepsByMark) != 0) return begin;
-  const bool closed = (state & kClosed) != 0;
+  if (title != main_ || (state & kStepsByMarkFlag) != 0) return begin;
+  const bool closed = (state & kClosedMask) != 0;
   if (!closed && step == steps_->first && step > 0) begin.edge = StepEdge::kFirst;
   if (!closed && step == steps_->end) begin.edge = StepEdge::kNext;
   Context& at = contexts_[context];
@@ -157,7 +157,7 @@ Steering::RunBegin Steering::OnFirstCall(ThreadLog& log, uint32_t context) {
   // Without a record of the next step there is nothing to wait for.
   if (step >= steps_->end && closed) at.done = true;
   FollowSteps();
-  const bool open = (state_.load(std::memory_order_relaxed) & kOutsideSteps) == 0;
+  const bool open = (state_.load(std::memory_order_relaxed) & kOutsideStepsFlag) == 0;
   const bool late = step >= steps_->end;
   const bool recorded = late ? open : step + 1 >= steps_->first;
   if (!closed && recorded && (step > steps_->end || step < steps_->first)) {
@@ -227,8 +227,8 @@ bool Steering::OnMark(const ThreadLog& log, int64_t step) {
   if (has_steps()) {
     const bool inside = steps_->first <= step && step < steps_->end;
     // Which rule holds goes first: threads may look in between.
-    Set(kOutsideMarks, !inside);
-    Set(kStepsByMark, true);
+    Set(kOutsideMarksFlag, !inside);
+    Set(kStepsByMarkFlag, true);
     step_progress_ = static_cast<int>(inside                 ? Progress::kInside
                                       : step < steps_->first ? Progress::kBefore
                                                              : Progress::kAfter);
@@ -236,10 +236,10 @@ bool Steering::OnMark(const ThreadLog& log, int64_t step) {
   return !Skips(log);
 }
 
-void Steering::SetPaused(bool paused) { Set(kPaused, paused); }
+void Steering::SetPaused(bool paused) { Set(kPausedFlag, paused); }
 
 void Steering::OnOrder(const recording::ControlOrder& order) {
-  if (order.number != 0) Set(kStopped, !order.recording);
+  if (order.number != 0) Set(kStoppedFlag, !order.recording);
 }
 
 void Steering::Begin(uint64_t now_ns) {
@@ -261,7 +261,7 @@ uint64_t Steering::Tick(uint64_t now_ns, uint64_t limit_ms) {
     next = UINT64_MAX;
   }
   if (time_progress_.exchange(static_cast<int>(progress)) != static_cast<int>(progress)) {
-    Set(kOutsideTime, progress != Progress::kInside);
+    Set(kOutsideTimeFlag, progress != Progress::kInside);
   }
   if (next == UINT64_MAX) return limit_ms;
   return std::min(limit_ms, (next - now_ns) / 1000000 + 1);
@@ -272,8 +272,8 @@ ProcessState Steering::State() const {
   const auto time = static_cast<Progress>(time_progress_.load(std::memory_order_relaxed));
   const auto steps = static_cast<Progress>(step_progress_.load(std::memory_order_relaxed));
   if (time == Progress::kAfter || steps == Progress::kAfter) return ProcessState::kFinished;
-  if ((state & kStopped) != 0) return ProcessState::kStopped;
-  if ((state & kPaused) != 0) return ProcessState::kPaused;
+  if ((state & kStoppedFlag) != 0) return ProcessState::kStopped;
+  if ((state & kPausedFlag) != 0) return ProcessState::kPaused;
   if (time == Progress::kBefore || steps == Progress::kBefore) return ProcessState::kWaiting;
   return ProcessState::kRecording;
 }

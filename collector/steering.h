@@ -47,11 +47,11 @@ class Steering {
     // CUDA.)
     const uint32_t state = state_.load(std::memory_order_acquire);
     if (state == 0) return false;
-    if ((state & kClosed) != 0) return true;
-    if ((state & kStepsByMark) != 0) return (state & kOutsideMarks) != 0;
-    if ((state & kStepsByModule) == 0) return false;
+    if ((state & kClosedMask) != 0) return true;
+    if ((state & kStepsByMarkFlag) != 0) return (state & kOutsideMarksFlag) != 0;
+    if ((state & kStepsByModuleFlag) == 0) return false;
     // A run is recorded as a whole.
-    return log.in_step() ? !log.in_recorded_step() : (state & kOutsideSteps) != 0;
+    return log.in_step() ? !log.in_recorded_step() : (state & kOutsideStepsFlag) != 0;
   }
   // A call has been or will be skipped.
   bool EverClosed() const { return ever_closed_.load(std::memory_order_acquire); }
@@ -123,14 +123,14 @@ class Steering {
   bool has_steps() const { return has_steps_.load(std::memory_order_acquire); }
 
  private:
-  static constexpr uint32_t kPaused = 1;
-  static constexpr uint32_t kStopped = 2;
-  static constexpr uint32_t kOutsideTime = 4;
-  static constexpr uint32_t kClosed = kPaused | kStopped | kOutsideTime;
-  static constexpr uint32_t kStepsByModule = 8;
-  static constexpr uint32_t kStepsByMark = 16;
-  static constexpr uint32_t kOutsideMarks = 32;
-  static constexpr uint32_t kOutsideSteps = 64;
+  static constexpr uint32_t kPausedFlag = 1;
+  static constexpr uint32_t kStoppedFlag = 2;
+  static constexpr uint32_t kOutsideTimeFlag = 4;
+  static constexpr uint32_t kClosedMask = kPausedFlag | kStoppedFlag | kOutsideTimeFlag;
+  static constexpr uint32_t kStepsByModuleFlag = 8;
+  static constexpr uint32_t kStepsByMarkFlag = 16;
+  static constexpr uint32_t kOutsideMarksFlag = 32;
+  static constexpr uint32_t kOutsideStepsFlag = 64;
 
   enum class Progress : int { kBefore, kInside, kAfter };
 

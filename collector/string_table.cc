@@ -15,7 +15,7 @@ namespace xlatrace::collector {
 namespace {
 
 constexpr uint8_t kKindMask = 0x07;
-constexpr uint8_t kPayloadSeen = 0x08;
+constexpr uint8_t kPayloadSeenFlag = 0x08;
 // Past this many different texts, texts are written again rather than remembered.
 constexpr size_t kMaxRemembered = 1 << 20;
 
@@ -122,8 +122,8 @@ RangeKind StringTable::KindOf(uint32_t id) const {
 bool StringTable::MarkPayload(uint32_t id) {
   if (!Knows(id)) return false;
   std::atomic<uint8_t>* flags = Flags(id);
-  if ((flags->load(std::memory_order_relaxed) & kPayloadSeen) != 0) return false;
-  return (flags->fetch_or(kPayloadSeen, std::memory_order_relaxed) & kPayloadSeen) == 0;
+  if ((flags->load(std::memory_order_relaxed) & kPayloadSeenFlag) != 0) return false;
+  return (flags->fetch_or(kPayloadSeenFlag, std::memory_order_relaxed) & kPayloadSeenFlag) == 0;
 }
 
 }  // namespace xlatrace::collector

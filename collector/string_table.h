@@ -54,14 +54,14 @@ class StringTable {
 
  private:
   static constexpr uint32_t kChunkBits = 14;
-  static constexpr uint32_t kChunks = 1u << 12;  // 67 million strings.
-  static constexpr uint32_t kMaxId = kChunks << kChunkBits;
+  static constexpr uint32_t kMaxChunks = 1u << 12;  // 67 million strings.
+  static constexpr uint32_t kMaxId = kMaxChunks << kChunkBits;
 
   std::atomic<uint8_t>* Flags(uint32_t id) const;
   uint32_t NewId(RangeKind kind);  // With the lock held.
 
   Definitions* definitions_;
-  std::atomic<std::atomic<uint8_t>*> chunks_[kChunks] = {};
+  std::atomic<std::atomic<uint8_t>*> chunks_[kMaxChunks] = {};
   std::atomic<uint32_t> next_id_{1};
   std::atomic<uint64_t> registered_{0};
   std::atomic<uint64_t> cut_{0};

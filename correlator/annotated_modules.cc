@@ -83,7 +83,7 @@ AnnotatedModules::AnnotatedModules(const model::RunTables& run,
                                                     static_cast<uint32_t>(modules_.size()));
         if (fresh) {
           const auto full = named ? by_id.end() : by_id.find({seen.process_id, *hint.program_id});
-          if (full != by_id.end() && full->second != kNone) {
+          if (full != by_id.end() && full->second != kNoIndex) {
             it->second = full->second;
           } else {
             modules_.push_back({.process_id = seen.process_id,
@@ -94,7 +94,7 @@ AnnotatedModules::AnnotatedModules(const model::RunTables& run,
             // One number has two names, so a bare number is no evidence.
             const auto [known, first] =
                 by_id.try_emplace({seen.process_id, *hint.program_id}, it->second);
-            if (!first) known->second = kNone;
+            if (!first) known->second = kNoIndex;
           }
         }
         Count(run, h + 1, it->second, seen.config, seen.launches, seen.self_ns, seen.first_ns);
@@ -152,7 +152,7 @@ void AnnotatedModules::AddUnlaunched(const model::RunTables& run) {
 
 uint32_t AnnotatedModules::Of(Id process_id, const model::Hint& hint) const {
   const auto it = index_.find(KeyOf(process_id, hint));
-  return it == index_.end() ? kNone : it->second;
+  return it == index_.end() ? kNoIndex : it->second;
 }
 
 }  // namespace xlatrace::correlator

@@ -49,14 +49,14 @@ struct AnnotatedModule {
 
 class AnnotatedModules {
  public:
-  static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint32_t kNoIndex = UINT32_MAX;
 
   // `is_known`: the source's own handle leads to a readable module, so its annotations need no
   // separate module.
   AnnotatedModules(const model::RunTables& run, const std::function<bool(model::Id)>& is_known);
 
   std::span<const AnnotatedModule> all() const { return modules_; }
-  // Index of the module that a hint names; kNone: it names none.
+  // Index of the module that a hint names; kNoIndex: it names none.
   uint32_t Of(model::Id process_id, const model::Hint& hint) const;
 
  private:

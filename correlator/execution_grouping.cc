@@ -271,7 +271,7 @@ void Grouper::ByTime() {
     return item;
   };
   for (const uint32_t i : order) {
-    if (labels_[tables_.label_of[i]].item.entry_index == TrackItem::kNotEntry) continue;
+    if (labels_[tables_.label_of[i]].item.entry_index == TrackItem::kNoEntryIndex) continue;
     TrackOf(i).CountLane(columns.lane[i]);
   }
   for (Track& track : tracks_) track.SettleLane();

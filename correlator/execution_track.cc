@@ -7,14 +7,14 @@
 namespace xlatrace::correlator {
 
 void ExecutionTrack::Observe(const TrackItem& item) {
-  if (item.entry_index == TrackItem::kNotEntry) return;
+  if (item.entry_index == TrackItem::kNoEntryIndex) return;
   const bool continues = Continues(item);
   if (!continues) ++landmarks_[item.entry_index].occurrences;
   Remember(item, continues);
 }
 
 void ExecutionTrack::Settle() {
-  previous_ = TrackItem::kNotEntry;
+  previous_ = TrackItem::kNoEntryIndex;
   // Most instructions run once per execution, so the most frequent number of occurrences is the
   // number of executions. A capture that starts or ends inside an execution has one more or one
   // less of some.
@@ -37,7 +37,7 @@ void ExecutionTrack::Settle() {
 }
 
 bool ExecutionTrack::Restarts(const TrackItem& item) const {
-  if (item.entry_index == TrackItem::kNotEntry || Continues(item)) return false;
+  if (item.entry_index == TrackItem::kNoEntryIndex || Continues(item)) return false;
   const Landmark& landmark = landmarks_[item.entry_index];
   if (landmark.rank < 0) return false;
   if (landmark.last_execution == execution_) return true;
@@ -46,7 +46,7 @@ bool ExecutionTrack::Restarts(const TrackItem& item) const {
 }
 
 void ExecutionTrack::Pass(const TrackItem& item) {
-  if (item.entry_index == TrackItem::kNotEntry) return;
+  if (item.entry_index == TrackItem::kNoEntryIndex) return;
   Remember(item, Continues(item));
   Landmark& landmark = landmarks_[item.entry_index];
   if (landmark.rank < 0) return;

@@ -19,14 +19,15 @@ namespace xlatrace::correlator {
 
 // Properties of an activity that the track uses.
 struct TrackItem {
-  static constexpr uint32_t kNotEntry = UINT32_MAX;
-  uint32_t entry_index = kNotEntry;  // Index in the entry computation; kNotEntry: not in it.
-  uint32_t config = 0;               // Launch configuration.
-  bool one_record = false;           // The instruction has one record per execution: a fusion's
-                                     // kernel, an op of a CPU or TPU, but not a sort or a library
-                                     // call.
-  bool product = false;              // A library's product or convolution: several kernels per
-                                     // call, each of them once.
+  static constexpr uint32_t kNoEntryIndex = UINT32_MAX;
+  uint32_t entry_index =
+      kNoEntryIndex;        // Index in the entry computation; kNoEntryIndex: not in it.
+  uint32_t config = 0;      // Launch configuration.
+  bool one_record = false;  // The instruction has one record per execution: a fusion's
+                            // kernel, an op of a CPU or TPU, but not a sort or a library
+                            // call.
+  bool product = false;     // A library's product or convolution: several kernels per
+                            // call, each of them once.
 };
 
 class ExecutionTrack {
@@ -74,7 +75,7 @@ class ExecutionTrack {
   bool serial_;
   int32_t once_count_ = 0;
   uint32_t execution_ = 0;  // Number of the open execution; 0: none yet.
-  uint32_t previous_ = TrackItem::kNotEntry;
+  uint32_t previous_ = TrackItem::kNoEntryIndex;
   uint32_t previous_config_ = 0;
   uint32_t first_config_ = 0;   // First kernel configuration of the current call of that
                                 // instruction.

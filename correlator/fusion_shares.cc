@@ -36,9 +36,9 @@ std::vector<int64_t> LargestRemainder(std::span<const double> weights) {
   const double total = std::accumulate(clean.begin(), clean.end(), 0.0);
   std::vector<int64_t> parts(clean.size());
   std::vector<std::pair<double, size_t>> remainders(clean.size());
-  int64_t rest = kWhole;
+  int64_t rest = kWholeSharePpm;
   for (size_t i = 0; i < clean.size(); ++i) {
-    const double exact = clean[i] / total * static_cast<double>(kWhole);
+    const double exact = clean[i] / total * static_cast<double>(kWholeSharePpm);
     parts[i] = std::min(static_cast<int64_t>(exact), rest);
     rest -= parts[i];
     remainders[i] = {exact - static_cast<double>(parts[i]), i};

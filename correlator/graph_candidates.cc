@@ -151,7 +151,7 @@ class GraphCandidates {
     for (size_t r = 0; r < worse.size(); ++r) {
       std::vector<Candidate>& candidates = cases_[(*of_device)[r]].candidates;
       for (size_t k = 0; k < candidates.size(); ++k) {
-        const double doubt = std::min(1.0, worse[r][k] / kImprobableCost) * align::kOfAnotherSize;
+        const double doubt = std::min(1.0, worse[r][k] / kImprobableCost) * align::kOtherSizeCost;
         candidates[k].doubt = static_cast<uint16_t>(doubt);
       }
       KeepLikely(&candidates);

@@ -228,13 +228,13 @@ void ModuleTable::Complete(const model::RunTables& run, const ModuleLoader& load
 
 ModuleTable::Link ModuleTable::LinkOf(Id process_id, const model::Hint& hint) const {
   const uint32_t said = said_->Of(process_id, hint);
-  return said == AnnotatedModules::kNone ? Link() : links_[said];
+  return said == AnnotatedModules::kNoIndex ? Link() : links_[said];
 }
 
 bool ModuleTable::IsRefused(Id process_id, const model::Hint& hint, Id module_id) const {
   if (refused_.empty()) return false;
   const uint32_t said = said_->Of(process_id, hint);
-  return said != AnnotatedModules::kNone && refused_.contains({said, module_id});
+  return said != AnnotatedModules::kNoIndex && refused_.contains({said, module_id});
 }
 
 std::vector<std::string_view> ModuleTable::OwnOpNames(Id instruction_id) const {

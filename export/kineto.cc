@@ -29,7 +29,8 @@ using store::ScannedLaunch;
 constexpr size_t kKinetoPieceBytes = size_t{1} << 20;
 // Thread ids of further lanes of a stream lie so far apart.
 constexpr int64_t kLaneTidOffset = 100'000'000;
-constexpr int64_t kStepTid = 1;  // Steps have a row of their own, because they end inside calls.
+constexpr int64_t kStepThreadId =
+    1;  // Steps have a row of their own, because they end inside calls.
 
 // Microseconds with three decimals.
 void AppendTime(std::string& out, int64_t ns) {
@@ -113,8 +114,8 @@ class KinetoWriter {
       if (At(run_.devices(), step.device_id).process_id != process_.process_id) continue;
       if (device == 0) device = step.device_id;
       if (step.device_id != device) continue;
-      XLATRACE_TRY(Add("user_annotation", fmt::format("ProfilerStep#{}", step.step), pid_, kStepTid,
-                       step.start_ns, step.end_ns - step.start_ns, {}));
+      XLATRACE_TRY(Add("user_annotation", fmt::format("ProfilerStep#{}", step.step), pid_,
+                       kStepThreadId, step.start_ns, step.end_ns - step.start_ns, {}));
     }
     return {};
   }

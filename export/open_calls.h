@@ -49,13 +49,13 @@ class OpenCalls {
     }
     open.call.activities.push_back(static_cast<uint64_t>(launch.activity_id));
     if (open.last_named != INT64_MAX) open.last_named = count_;
-    return GiveOld(count_ - kKept);
+    return GiveOld(count_ - kMaxKeptLaunches);
   }
 
   Status Finish() { return GiveOld(INT64_MAX); }
 
  private:
-  static constexpr int64_t kKept = 65'536;
+  static constexpr int64_t kMaxKeptLaunches = 65'536;
   struct Open {
     HostCall call;
     int64_t last_named = 0;

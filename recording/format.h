@@ -58,14 +58,14 @@ inline constexpr uint16_t kLastBlockType = 22;
 // Blocks written into the space of a kReserve block have its sequence number.
 inline constexpr uint32_t kReserveBytes = 4096;
 
-inline constexpr uint32_t kDictionaryModulus = 65535;
+inline constexpr uint32_t kDictionaryIdModulus = 65535;
 
 // Little endian, before every payload. Rows in the payload are varints (recording/varint.h).
 struct BlockHeader {
   uint32_t magic = kBlockMagic;
   uint32_t payload_bytes = 0;
   BlockType type = BlockType::kSegment;
-  // For kConfigs and kLanes: 1 + the id of the first row modulo kDictionaryModulus. If a block is
+  // For kConfigs and kLanes: 1 + the id of the first row modulo kDictionaryIdModulus. If a block is
   // lost, a reader still gives later rows the right ids. 0: not known (older writers), and for all
   // other types.
   uint16_t first_id = 0;

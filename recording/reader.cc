@@ -57,12 +57,12 @@ struct ById {
   // bytes of the segment, 0 if none.
   bool Place(const BlockHeader& header, uint64_t lost) {
     // The lost bytes contained fewer rows than the modulus; each takes at least eight bytes.
-    closed = closed || (lost > 0 && (header.first_id == 0 || lost >= 8 * kDictionaryModulus));
+    closed = closed || (lost > 0 && (header.first_id == 0 || lost >= 8 * kDictionaryIdModulus));
     if (closed) return false;
     if (header.first_id == 0) return true;
-    const uint64_t before = rows.size() % kDictionaryModulus;
+    const uint64_t before = rows.size() % kDictionaryIdModulus;
     const uint64_t first = header.first_id - 1u;
-    const uint64_t hole = (first + kDictionaryModulus - before) % kDictionaryModulus;
+    const uint64_t hole = (first + kDictionaryIdModulus - before) % kDictionaryIdModulus;
     if (hole > 0 && lost == 0) return false;
     rows.resize(rows.size() + hole);
     return true;

@@ -389,7 +389,7 @@ void Writer::AppendBlock(Cursor& cursor, BlockType type, Block& block) {
   header.sequence = sequence_;
   if (type == BlockType::kConfigs || type == BlockType::kLanes) {
     const size_t ids = type == BlockType::kConfigs ? configs_.size() : lanes_.size();
-    header.first_id = static_cast<uint16_t>(1 + (ids - block.rows) % kDictionaryModulus);
+    header.first_id = static_cast<uint16_t>(1 + (ids - block.rows) % kDictionaryIdModulus);
   }
   header.checksum = BlockChecksum(header, block.bytes.data());
   const uint64_t total = sizeof(header) + block.bytes.size();

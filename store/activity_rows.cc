@@ -12,7 +12,7 @@ namespace {
 
 using model::Id;
 
-int64_t NullIfZero(int64_t value) { return value == 0 ? kNullValue : value; }
+int64_t NullIfZero(int64_t value) { return value == 0 ? kNullNumber : value; }
 
 }  // namespace
 
@@ -161,7 +161,7 @@ void ActivityRows::SettleGaps(const model::RunTables& run, const model::Analysis
   other_gaps_.clear();
   if (analysis == nullptr || analysis->gaps.empty()) return;
   const model::ActivityColumns& columns = run.activities;
-  gap_of_.assign(columns.size(), kNoGap);
+  gap_of_.assign(columns.size(), kNoGapCode);
   const auto is_activity = [&](Id id) {
     return id > 0 && static_cast<size_t>(id) <= columns.size();
   };
@@ -173,7 +173,7 @@ void ActivityRows::SettleGaps(const model::RunTables& run, const model::Analysis
       const auto packed = PackGap({distance, static_cast<int64_t>(gap.cause)});
       if (columns.end_ns(previous) == gap.start_ns && columns.start_ns[next] == gap.end_ns &&
           run.LaneOf(next).device_id == gap.device_id && gap.host_range_id == 0 &&
-          gap_of_[next] == kNoGap && packed) {
+          gap_of_[next] == kNoGapCode && packed) {
         gap_of_[next] = *packed;
         continue;
       }
@@ -253,7 +253,7 @@ void ActivityRows::WriteRows(const model::RunTables& run, TableBuilder& rows) co
   const model::ActivityColumns& columns = run.activities;
   for (size_t i = 0; i < columns.size(); ++i) {
     std::array<int64_t, kPackedColumns.size()> values;
-    values.fill(kNullValue);
+    values.fill(kNullNumber);
     const auto at = [&](PackedColumn column) -> int64_t& { return values[IndexOf(column)]; };
     at(PackedColumn::kKind) = kind_of_[i];
     at(PackedColumn::kSlot) = slot_of_[i];
@@ -271,9 +271,9 @@ void ActivityRows::WriteRows(const model::RunTables& run, TableBuilder& rows) co
         at(PackedColumn::kCallReference) = id - CallId(run, call_of_[i] - 1);
       }
     }
-    if (!gap_of_.empty() && gap_of_[i] != kNoGap) at(PackedColumn::kGap) = gap_of_[i];
+    if (!gap_of_.empty() && gap_of_[i] != kNoGapCode) at(PackedColumn::kGap) = gap_of_[i];
     if (!columns.timed(i)) {
-      at(PackedColumn::kDuration) = kNullValue;
+      at(PackedColumn::kDuration) = kNullNumber;
       if (columns.timing_of(i) == model::Timing::kStartOnly) at(PackedColumn::kNested) = 0;
     } else if (columns.self_ns[i] != columns.duration_ns[i]) {
       at(PackedColumn::kNested) = columns.duration_ns[i] - columns.self_ns[i];

@@ -108,11 +108,11 @@ class ActivityRows {
   std::vector<uint32_t> kind_of_;  // Per activity, from 1.
   std::vector<Slot> slots_;
   std::vector<uint32_t> slot_of_;  // Per activity, from 1.
-  std::vector<int32_t> gap_of_;    // Empty, or per activity: kNoGap or PackGap.
+  std::vector<int32_t> gap_of_;    // Empty, or per activity: kNoGapCode or PackGap.
   std::vector<model::GapRow> other_gaps_;
   std::vector<uint32_t> other_calls_;   // Calls that no activity's row holds.
   std::vector<uint32_t> other_number_;  // By call: position in other_calls_ + 1.
-  static constexpr int32_t kNoGap = INT32_MIN;
+  static constexpr int32_t kNoGapCode = INT32_MIN;
 };
 
 }  // namespace xlatrace::store

@@ -58,10 +58,10 @@ class EndTimes {
     if (size_ % kBlock == 0) blocks_.push_back(std::make_unique<Block>(Block{end_ns, {}}));
     Block& block = *blocks_.back();
     const auto offset = static_cast<__int128>(end_ns) - block.first_ns;
-    if (offset > kFarOffset && offset <= std::numeric_limits<int32_t>::max()) {
+    if (offset > kOverflowOffset && offset <= std::numeric_limits<int32_t>::max()) {
       block.offsets[size_ % kBlock] = static_cast<int32_t>(offset);
     } else {
-      block.offsets[size_ % kBlock] = kFarOffset;
+      block.offsets[size_ % kBlock] = kOverflowOffset;
       far_.emplace(size_, end_ns);
     }
     ++size_;
@@ -72,12 +72,12 @@ class EndTimes {
     const auto index = static_cast<size_t>(activity_id) - 1;
     const Block& block = *blocks_[index / kBlock];
     const int32_t offset = block.offsets[index % kBlock];
-    return offset == kFarOffset ? far_.at(index) : block.first_ns + offset;
+    return offset == kOverflowOffset ? far_.at(index) : block.first_ns + offset;
   }
 
  private:
   static constexpr size_t kBlock = 1024;  // Launches of some ten milliseconds.
-  static constexpr int32_t kFarOffset = std::numeric_limits<int32_t>::min();
+  static constexpr int32_t kOverflowOffset = std::numeric_limits<int32_t>::min();
   struct Block {
     int64_t first_ns;
     std::array<int32_t, kBlock> offsets;

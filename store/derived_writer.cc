@@ -344,7 +344,7 @@ Status WriteMemory(Database& db, const model::MemoryTables& memory) {
 void WriteCriticalPath(const model::AnalysisTables& analysis, TableBuilder& rows) {
   for (const model::CriticalPathRow& p : analysis.critical_path) {
     const int64_t values[] = {
-        p.step,     p.device_id, p.activity_id > 0 ? p.activity_id : kNullValue,
+        p.step,     p.device_id, p.activity_id > 0 ? p.activity_id : kNullNumber,
         p.start_ns, p.end_ns,    static_cast<int64_t>(p.kind)};
     rows.Append(rows.rows() + 1, values);
   }

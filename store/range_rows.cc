@@ -55,7 +55,7 @@ class RangeRows::Maker {
       const uint32_t kind = KindOf(range, domain, text);
       // Negative: a start/end range, which is not on a thread's stack.
       const int64_t values[] = {kind, range.start_ns, range.end_ns - range.start_ns,
-                                range.depth < 0 ? kNullValue : range.depth};
+                                range.depth < 0 ? kNullNumber : range.depth};
       const int64_t id = rows_.rows() + 1;
       rows_.Append(id, values);
       host_events_.Add({.process_id = range.process_id,

@@ -256,7 +256,7 @@ void RunBuilder::AddUnreferredCall(const model::ApiCall& call) {
   RunContent& content = state_->content;
   const int64_t values[] = {content.activity_rows.CallKindOf(call, state_->Intern(call.name)),
                             call.start_ns, call.end_ns - call.start_ns,
-                            call.correlation_id == 0 ? kNullValue : call.correlation_id};
+                            call.correlation_id == 0 ? kNullNumber : call.correlation_id};
   content.call_rows.Append(content.call_rows.rows() + 1, values);
 }
 

@@ -471,12 +471,12 @@ Result<std::vector<std::string>> Database::ColumnNames(const std::string& table)
     quoted.insert(at, 1, '"');
   }
   XLATRACE_ASSIGN(Statement columns, Prepare(fmt::format("PRAGMA table_xinfo(\"{}\")", quoted)));
-  constexpr int kName = 1;
+  constexpr int kNameColumn = 1;
   constexpr int kHiddenColumnIndex = 6;
   while (true) {
     XLATRACE_ASSIGN(const bool more, columns.Step());
     if (!more) return names;
-    if (columns.Int64(kHiddenColumnIndex) == 0) names.emplace_back(columns.Text(kName));
+    if (columns.Int64(kHiddenColumnIndex) == 0) names.emplace_back(columns.Text(kNameColumn));
   }
 }
 

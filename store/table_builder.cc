@@ -67,7 +67,7 @@ struct Serial {
 
 // Serial type of an integer (section 2.1): the shortest that holds it.
 Serial SerialOf(int64_t value) {
-  if (value == kNullValue) return {0, 0};
+  if (value == kNullNumber) return {0, 0};
   if (value == 0) return {8, 0};
   if (value == 1) return {9, 0};
   const uint64_t magnitude = static_cast<uint64_t>(value < 0 ? ~value : value);
@@ -114,7 +114,7 @@ void TableBuilder::StartPage() {
 void TableBuilder::Append(int64_t rowid, std::span<const int64_t> values) {
   if (values.size() > kMaxValues) std::abort();  // Our table has too many columns.
   size_t count = values.size();
-  while (count > 0 && values[count - 1] == kNullValue) --count;
+  while (count > 0 && values[count - 1] == kNullNumber) --count;
   // Payload: header size, serial types, values. All sizes fit one byte.
   char cell[2 + 9 + 1 + kMaxValues + 8 * kMaxValues];
   char* const payload = cell + 11;

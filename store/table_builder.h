@@ -30,7 +30,7 @@
 namespace xlatrace::store {
 
 inline constexpr size_t kPageBytes = 8192;  // For every database that Database::Create makes.
-inline constexpr int64_t kNullValue = std::numeric_limits<int64_t>::min();
+inline constexpr int64_t kNullNumber = std::numeric_limits<int64_t>::min();
 
 class TableBuilder {
  public:
@@ -38,7 +38,7 @@ class TableBuilder {
   using LeafSink = std::function<void(std::string_view page, int64_t last_rowid)>;
   explicit TableBuilder(LeafSink sink);
 
-  // At most 16 values; more abort in every build. kNullValue is NULL; NULLs at the end take no
+  // At most 16 values; more abort in every build. kNullNumber is NULL; NULLs at the end take no
   // space.
   void Append(int64_t rowid, std::span<const int64_t> values);
   // Passes on the last page. No Append after it.

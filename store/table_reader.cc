@@ -124,12 +124,12 @@ std::optional<TableReader> TableReader::Open(const std::string& path, const std:
   reader.table_ = table;
   reader.no_fields_.resize(columns.size());
   reader.row_ = reader.no_fields_.data();
-  reader.shapes_.resize(kShapes + 1);
+  reader.shapes_.resize(kMaxShapes + 1);
   reader.converted_.resize(columns.size());
   const auto rowid = std::find(columns.begin(), columns.end(), "rowid");
   // Not if the table has a column of that name.
   if (rowid != columns.end()) {
-    reader.no_fields_[static_cast<size_t>(rowid - columns.begin())].serial = kRowid;
+    reader.no_fields_[static_cast<size_t>(rowid - columns.begin())].serial = kRowidSerialType;
   }
   if (!reader.OpenFile(path) || !reader.ReadFileHeader() || !reader.ReadSchema(table, columns)) {
     return std::nullopt;
@@ -399,7 +399,7 @@ Result<bool> TableReader::Decode(uint64_t payload, uint64_t* need) {
     return false;
   }
   const bool is_short = header <= Shape::kMaxHeaderBytes;
-  Shape& shape = shapes_[is_short ? HeaderHash(record_, header) % kShapes : kShapes];
+  Shape& shape = shapes_[is_short ? HeaderHash(record_, header) % kMaxShapes : kMaxShapes];
   if (!is_short || shape.header_bytes != header || shape.end > payload ||
       std::memcmp(shape.header.data(), record_, header) != 0) {
     shape.header_bytes = 0;
@@ -428,8 +428,8 @@ Status TableReader::ReadShape(uint64_t header, uint64_t payload, Shape& shape) c
       return tl::unexpected<Error>(Damaged("a row's header"));
     const int slot = slot_of_column_[column];
     if (slot >= 0) {
-      if (serial == 10 || serial == 11) serial = kNull;  // Reserved.
-      if (serial == kNull && slot == rowid_slot_) serial = kRowid;
+      if (serial == 10 || serial == 11) serial = kNullSerialType;  // Reserved.
+      if (serial == kNullSerialType && slot == rowid_slot_) serial = kRowidSerialType;
       shape.fields[static_cast<size_t>(slot)] = {serial, offset};
       last = offset + bytes;
     }
@@ -443,7 +443,7 @@ Status TableReader::ReadShape(uint64_t header, uint64_t payload, Shape& shape) c
 int64_t TableReader::OtherInt64(const Field& f) const {
   if (f.serial == 8) return 0;
   if (f.serial == 9) return 1;
-  if (f.serial == kRowid) return rowid_;
+  if (f.serial == kRowidSerialType) return rowid_;
   if (f.serial == 7) return IntegerOfReal(RealAt(f));
   if (f.serial < 12) return 0;
   return IntegerOfText({record_ + f.offset, SerialBytes(f.serial)});
@@ -465,7 +465,7 @@ double TableReader::Real(int column) const {
 std::string_view TableReader::Text(int column) const {
   const Field& f = field(column);
   if (f.serial >= 12) return {record_ + f.offset, SerialBytes(f.serial)};
-  if (f.serial == kNull) return {};
+  if (f.serial == kNullSerialType) return {};
   std::string& text = converted_[static_cast<size_t>(column)];
   text = f.serial == 7 ? TextOfReal(RealAt(f)) : std::to_string(Int64(column));
   return text;

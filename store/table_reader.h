@@ -62,11 +62,11 @@ class TableReader {
   Statement::Type ColumnType(int column) const {
     // Section 2.1 of the format; 8 and 9 are the integers 0 and 1.
     const uint64_t serial = field(column).serial;
-    if (serial == kNull) return Statement::Type::kNull;
+    if (serial == kNullSerialType) return Statement::Type::kNull;
     if (serial < 12) return serial == 7 ? Statement::Type::kReal : Statement::Type::kInteger;
     return serial % 2 == 0 ? Statement::Type::kBlob : Statement::Type::kText;
   }
-  bool IsNull(int column) const { return field(column).serial == kNull; }
+  bool IsNull(int column) const { return field(column).serial == kNullSerialType; }
   int64_t Int64(int column) const {
     const Field& f = field(column);
     // Serial types 1 to 6 are big-endian integers.
@@ -86,12 +86,12 @@ class TableReader {
   std::string_view Text(int column) const;
 
  private:
-  static constexpr uint64_t kNull = 0;
-  static constexpr uint64_t kRowid = 10;  // Reserved in files; here: the row's id.
+  static constexpr uint64_t kNullSerialType = 0;
+  static constexpr uint64_t kRowidSerialType = 10;  // Reserved in files; here: the row's id.
   static constexpr int kIntegerBytes[] = {0, 1, 2, 3, 4, 6, 8};
 
   struct Field {
-    uint64_t serial = kNull;
+    uint64_t serial = kNullSerialType;
     uint64_t offset = 0;
   };
   // Rows of a table have few shapes: equal record headers mean equal types and offsets.
@@ -103,7 +103,7 @@ class TableReader {
     uint64_t end = 0;         // and of the last decoded one.
     std::vector<Field> fields;
   };
-  static constexpr size_t kShapes = 64;
+  static constexpr size_t kMaxShapes = 64;
   // Children of an interior page in the current path.
   struct Level {
     std::vector<uint32_t> children;

@@ -20,7 +20,7 @@
 namespace xlatrace::tools {
 namespace {
 
-constexpr uint64_t kMostBaselineBytes = 256u << 20;
+constexpr uint64_t kMaxBaselineBytes = 256u << 20;
 
 std::string FileOf(const std::string& folder) { return folder + "/baseline.jsonl"; }
 
@@ -56,7 +56,7 @@ Result<Baseline> ReadBaseline(const std::string& folder) {
   }
   std::error_code error;
   const uint64_t size = std::filesystem::file_size(FileOf(folder), error);
-  if (!error && size > kMostBaselineBytes) {
+  if (!error && size > kMaxBaselineBytes) {
     return MakeError(fmt::format("'{}' is larger than a baseline can be", FileOf(folder)));
   }
   XLATRACE_ASSIGN(const std::string text, ReadFile(FileOf(folder)));

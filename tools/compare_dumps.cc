@@ -77,8 +77,8 @@ std::vector<Pair> PairUp(const std::vector<HloModule>& base, const std::vector<H
   for (const HloModule& module : now) functions[key(module)].second.push_back(&module);
   for (const auto& [name, sides] : functions) {
     // Many programs of one name: those of about one size first, as long as it does not take long.
-    constexpr size_t kMostTried = 16;
-    constexpr size_t kMostInstructions = 500'000;
+    constexpr size_t kMinTriedCount = 16;
+    constexpr size_t kMaxTriedInstructions = 500'000;
     std::vector<std::pair<const HloModule*, const HloModule*>> candidates;
     for (const HloModule* b : sides.first) {
       for (const HloModule* n : sides.second) candidates.emplace_back(b, n);
@@ -102,7 +102,7 @@ std::vector<Pair> PairUp(const std::vector<HloModule>& base, const std::vector<H
     std::vector<Pair> tried;
     size_t instructions = 0;
     for (const auto& [b, n] : candidates) {
-      if (tried.size() >= kMostTried && instructions > kMostInstructions) break;
+      if (tried.size() >= kMinTriedCount && instructions > kMaxTriedInstructions) break;
       instructions += b->instructions.size() + n->instructions.size();
       tried.push_back({b, n, compare::MatchPrograms(*b, *n)});
     }

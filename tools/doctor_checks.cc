@@ -32,7 +32,7 @@ constexpr int kMinConditionalNodesCupti = 26;  // CUDA 12.8.
 // CUDA 13.0 (parcagpu#23).
 constexpr int kMinMissingTimesCupti = 130000;
 constexpr int kMaxMissingTimesCupti = 130099;
-constexpr int kOldestCupti = 18;  // CUDA 11.8: the first with a field for every row of ours.
+constexpr int kMinCuptiVersion = 18;  // CUDA 11.8: the first with a field for every row of ours.
 
 // Versions without importing the frameworks, which would take seconds and touch devices.
 constexpr const char* kPythonProbe = R"(
@@ -84,10 +84,10 @@ std::string FirstVariable(std::string_view prefix) {
 // 28 -> "12.9", 130001 -> "13.0".
 std::string CudaOfCupti(int version) {
   if (version >= 100000) return fmt::format("{}.{}", version / 10000, version % 10000 / 100);
-  if (version < kOldestCupti) return "before 11.8";
+  if (version < kMinCuptiVersion) return "before 11.8";
   static constexpr const char* kReleases[] = {"11.8", "12.0", "12.2", "12.3", "12.4", "12.5",
                                               "12.6", "12.6", "12.8", "12.9", "12.9"};
-  const size_t index = static_cast<size_t>(version - kOldestCupti);
+  const size_t index = static_cast<size_t>(version - kMinCuptiVersion);
   return index < std::size(kReleases) ? kReleases[index] : "12";
 }
 
@@ -260,8 +260,8 @@ Check CheckDriver(const GpuProbe& probe, const PythonFacts& facts) {
                       return folder.ends_with("/stubs");
                     })};
   }
-  constexpr int kNoDevice = 100;  // CUDA_ERROR_NO_DEVICE
-  if (probe.init_result != 0 && probe.init_result != kNoDevice) {
+  constexpr int kNoDeviceStatus = 100;  // CUDA_ERROR_NO_DEVICE
+  if (probe.init_result != 0 && probe.init_result != kNoDeviceStatus) {
     return {what, State::kProblem,
             fmt::format("cuInit fails with {} ({})", probe.init_result, probe.driver_path),
             "nvidia-smi"};
@@ -300,15 +300,15 @@ Check CheckCupti(const GpuProbe& probe, const PythonFacts& facts) {
             install};
   }
   const std::string release = CudaOfCupti(probe.cupti_version);
-  if (probe.cupti_version < kOldestCupti) {
+  if (probe.cupti_version < kMinCuptiVersion) {
     return {what, State::kProblem,
             fmt::format("'{}' is of CUDA {}; 11.8 is the oldest that is read", probe.cupti_path,
                         release),
             install};
   }
-  const int cupti_major = probe.cupti_version >= 100000         ? probe.cupti_version / 10000
-                          : probe.cupti_version == kOldestCupti ? 11
-                                                                : 12;
+  const int cupti_major = probe.cupti_version >= 100000             ? probe.cupti_version / 10000
+                          : probe.cupti_version == kMinCuptiVersion ? 11
+                                                                    : 12;
   if (probe.driver_version != 0 && cupti_major > probe.driver_version / 1000) {
     return {what, State::kProblem,
             fmt::format("'{}' is of CUDA {}, newer than the driver's {}: CUPTI refuses that",

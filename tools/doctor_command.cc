@@ -30,7 +30,7 @@ struct DoctorOptions {
   std::string secrets;
 };
 
-constexpr int kSecretsFound = 3;
+constexpr int kSecretsFoundStatus = 3;
 
 std::string AsText(const std::vector<Check>& checks) {
   utsname system{};
@@ -90,7 +90,7 @@ Result<int> ListSecrets(const DoctorOptions& options) {
         ShellWord(run));
   }
   XLATRACE_TRY(PrintResult(text));
-  return found.empty() ? 0 : kSecretsFound;
+  return found.empty() ? 0 : kSecretsFoundStatus;
 }
 
 Result<int> RunDoctor(const DoctorOptions& options) {

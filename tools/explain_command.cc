@@ -27,9 +27,9 @@ namespace xlatrace::tools {
 namespace {
 
 // More files than this are a table with a line each.
-constexpr size_t kMostCards = 3;
+constexpr size_t kMaxCards = 3;
 // Files above it are read one at a time, so that the cores do not add up their memory.
-constexpr uint64_t kLargeFileBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxParallelFileBytes = uint64_t{64} << 20;
 
 struct ExplainOptions {
   std::vector<std::string> files;
@@ -76,7 +76,7 @@ Done ExplainOne(const std::string& path, const ExplainOptions& options, bool jso
   static std::mutex large;
   std::unique_lock lock(large, std::defer_lock);
   dumps::ExplainedFile file;
-  if (FileSize(path) > kLargeFileBytes) lock.lock();
+  if (FileSize(path) > kMaxParallelFileBytes) lock.lock();
   file = dumps::ExplainFile(path);
   if (file.ok() && file.note.kind == "profile") {
     const std::string word = MaskedCommand({path});  // As a shell wants it.
@@ -102,7 +102,7 @@ Result<int> RunExplain(const ExplainOptions& options) {
   XLATRACE_ASSIGN(const std::vector<std::string> files, AllFiles(options));
   const bool json = options.format == "json";
   const Terminal terminal = DetectTerminal();
-  const bool cards = files.size() <= kMostCards || options.parts.instructions || options.parts.cost;
+  const bool cards = files.size() <= kMaxCards || options.parts.instructions || options.parts.cost;
   size_t failed = 0;
   std::vector<ExplainRow> rows;
   Status printed;

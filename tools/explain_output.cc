@@ -24,7 +24,7 @@ using model::HloModule;
 using model::Instruction;
 
 constexpr int kExplainSchemaVersion = 1;
-constexpr size_t kMostOpcodes = 8;
+constexpr size_t kMaxExplainedOpcodes = 8;
 // Frames of one instruction's stack, the innermost. It keeps output linear in the input's size.
 constexpr size_t kMaxFrames = 64;
 
@@ -183,10 +183,10 @@ void AppendModule(const dumps::ExplainedFile& file, const ExplainParts& parts, i
                           summary.is_scheduled ? ", in the order they run" : ""),
               width, out);
   if (summary.operations > 0) {
-    AppendField("ops", hlo::OpcodeText(summary.opcodes, kMostOpcodes), width, out);
+    AppendField("ops", hlo::OpcodeText(summary.opcodes, kMaxExplainedOpcodes), width, out);
   }
   if (!summary.fused_opcodes.empty()) {
-    AppendField("inside", hlo::OpcodeText(summary.fused_opcodes, kMostOpcodes), width, out);
+    AppendField("inside", hlo::OpcodeText(summary.fused_opcodes, kMaxExplainedOpcodes), width, out);
   }
   if (!summary.parameters.empty()) {
     AppendField("takes",
@@ -377,12 +377,13 @@ ExplainRow RowOf(const dumps::ExplainedFile& file) {
 
 // Headings have folder and module, so that lines are short.
 std::string ExplainTable(const std::vector<ExplainRow>& rows, const Terminal& terminal) {
-  constexpr int kLeastWhat = 24;
-  constexpr int kCount = 20;
+  constexpr int kMinDescriptionWidth = 24;
+  constexpr int kCountWidth = 20;
   int names = 0;
   for (const ExplainRow& row : rows) names = std::max(names, DisplayWidth(Printable(row.name)));
-  names = std::min(names, std::max(terminal.width - 2 - 2 - kLeastWhat - kCount, 20));
-  const int whats = std::max(terminal.width - 2 - names - 2, kLeastWhat);
+  names =
+      std::min(names, std::max(terminal.width - 2 - 2 - kMinDescriptionWidth - kCountWidth, 20));
+  const int whats = std::max(terminal.width - 2 - names - 2, kMinDescriptionWidth);
   std::string out;
   std::string heading;
   for (const ExplainRow& row : rows) {

@@ -30,11 +30,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostRows = 30;
+constexpr size_t kMaxFoundRows = 30;
 // So few are shown with the lines around them.
-constexpr size_t kFewHits = 3;
-constexpr size_t kContextOfFew = 2;
-constexpr size_t kMostWarnings = 5;
+constexpr size_t kMaxHitsWithContext = 3;
+constexpr size_t kContextLines = 2;
+constexpr size_t kMaxFindWarnings = 5;
 
 struct FindWords {
   std::string pattern;
@@ -123,7 +123,8 @@ std::string AsText(const FindResult& result, const FindWords& options, const Ter
   columns.push_back({.heading = "source", .at_most = 24});
   columns.push_back({.heading = "op_name, shape", .path = true, .flexible = true});
   report::TextTable table(std::move(columns));
-  const size_t most = options.all ? result.found.size() : std::min(result.found.size(), kMostRows);
+  const size_t most =
+      options.all ? result.found.size() : std::min(result.found.size(), kMaxFoundRows);
   for (size_t i = 0; i < most; ++i) {
     const Found& found = result.found[i];
     std::vector<std::string> row = {found.name};
@@ -237,9 +238,9 @@ Result<int> RunFind(FindWords options) {
                                            : FindStage::kAll;
   const bool json = options.format == "json";
   // Few hits get some lines around them without being asked; they are dropped where there are many.
-  find.context = options.context.value_or(json ? 0 : kContextOfFew);
+  find.context = options.context.value_or(json ? 0 : kContextLines);
   XLATRACE_ASSIGN(FindResult result, FindIn(options.paths, pattern, find));
-  if (!options.context && result.found.size() > kFewHits) {
+  if (!options.context && result.found.size() > kMaxHitsWithContext) {
     for (Found& found : result.found) {
       found.context.clear();
       if (!json) found.line.reset();
@@ -247,11 +248,11 @@ Result<int> RunFind(FindWords options) {
   }
   XLATRACE_TRY(
       PrintResult(json ? AsJson(result, options) : AsText(result, options, DetectTerminal())));
-  for (size_t i = 0; i < std::min(result.warnings.size(), kMostWarnings); ++i)
+  for (size_t i = 0; i < std::min(result.warnings.size(), kMaxFindWarnings); ++i)
     Warn(result.warnings[i]);
-  if (result.warnings.size() > kMostWarnings) {
+  if (result.warnings.size() > kMaxFindWarnings) {
     Warn(fmt::format("{} more files cannot be read: xlatrace explain says which",
-                     result.warnings.size() - kMostWarnings));
+                     result.warnings.size() - kMaxFindWarnings));
   }
   return 0;
 }

@@ -171,8 +171,8 @@ std::string DatabaseOf(const std::string& folder) {
 std::vector<std::pair<int64_t, int64_t>> EndedWithoutFile(
     const std::string& folder, const std::vector<recording::FolderEntry>& entries) {
   std::vector<std::pair<int64_t, int64_t>> missing;
-  constexpr uint64_t kMostBytes = 16 << 20;
-  const auto text = ReadFile(folder + "/job", kMostBytes);
+  constexpr uint64_t kMaxJobFileBytes = 16 << 20;
+  const auto text = ReadFile(folder + "/job", kMaxJobFileBytes);
   if (!text || entries.empty()) return missing;
   std::istringstream lines(*text);
   std::string line;

@@ -26,9 +26,9 @@
 namespace xlatrace::tools {
 namespace {
 
-constexpr int kRegressed = 3;
-constexpr int kNotComparable = 4;
-constexpr int kNotEstablished = 5;
+constexpr int kRegressedStatus = 3;
+constexpr int kNotComparableStatus = 4;
+constexpr int kNotEstablishedStatus = 5;
 
 struct GateOptions {
   std::vector<std::string> base, now;
@@ -153,11 +153,11 @@ Result<int> RunGate(GateOptions options) {
     case compare::Outcome::kPass:
       return 0;
     case compare::Outcome::kRegression:
-      return accepted ? 0 : kRegressed;
+      return accepted ? 0 : kRegressedStatus;
     case compare::Outcome::kNotComparable:
-      return kNotComparable;
+      return kNotComparableStatus;
     case compare::Outcome::kNotEstablished:
-      return options.strict_noise ? kNotEstablished : 0;
+      return options.strict_noise ? kNotEstablishedStatus : 0;
   }
   return 0;
 }

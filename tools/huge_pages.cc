@@ -29,7 +29,7 @@
 namespace {
 
 // Two huge pages of x86-64 and more; below it too little of a block lies on whole ones.
-constexpr std::size_t kLargeBytes = std::size_t{4} << 20;
+constexpr std::size_t kMinHugeBlockBytes = std::size_t{4} << 20;
 
 void AskForHugePages(void* block, std::size_t bytes) {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -44,7 +44,7 @@ void AskForHugePages(void* block, std::size_t bytes) {
 void* operator new(std::size_t bytes) {
   void* block = std::malloc(bytes == 0 ? 1 : bytes);
   if (block == nullptr) throw std::bad_alloc();
-  if (bytes >= kLargeBytes) AskForHugePages(block, bytes);
+  if (bytes >= kMinHugeBlockBytes) AskForHugePages(block, bytes);
   return block;
 }
 

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 constexpr int kMaxFolderDepth = 64;
 constexpr size_t kMaxRecordings = 10'000;
 constexpr size_t kMaxEntries = 1'000'000;
-constexpr size_t kNotReadTold = 5;  // One by one; of more, how many.
+constexpr size_t kMaxListedUnread = 5;  // One by one; of more, how many.
 constexpr std::string_view kPerfettoTrace = "perfetto_trace.json.gz";
 
 // The last name of `folder`, also where it is spelled "profile/" or ".".
@@ -159,12 +159,13 @@ InputList RecordingsIn(const fs::path& top) {
                                Thousands(kMaxEntries)));
   }
   std::sort(not_read.begin(), not_read.end());
-  for (size_t i = 0; i < std::min(not_read.size(), kNotReadTold); ++i) {
+  for (size_t i = 0; i < std::min(not_read.size(), kMaxListedUnread); ++i) {
     leave_out(not_read[i].first, not_read[i].second);
   }
-  if (not_read.size() > kNotReadTold) {
-    leave_out(top, fmt::format("holds {} more files that cannot be read as recordings",
-                               Thousands(static_cast<int64_t>(not_read.size() - kNotReadTold))));
+  if (not_read.size() > kMaxListedUnread) {
+    leave_out(top,
+              fmt::format("holds {} more files that cannot be read as recordings",
+                          Thousands(static_cast<int64_t>(not_read.size() - kMaxListedUnread))));
   }
   std::sort(found.files.begin(), found.files.end());
   if (found.files.size() > kMaxRecordings) {

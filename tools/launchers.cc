@@ -100,8 +100,8 @@ std::string Inside(const std::vector<std::string>& command, size_t launcher) {
     if (word == program) inside += " xlatrace record --";
     inside += " " + Quoted(*word);
   }
-  constexpr size_t kLongest = 300;
-  if (program == command.end() || inside.size() > kLongest) {
+  constexpr size_t kMaxCommandLength = 300;
+  if (program == command.end() || inside.size() > kMaxCommandLength) {
     return fmt::format(" {} ... xlatrace record -- python train.py", BaseName(command[launcher]));
   }
   return inside;

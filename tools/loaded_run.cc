@@ -21,7 +21,7 @@ using model::Id;
 using store::Statement;
 
 // A file may say any count; what is really there is grown into.
-constexpr int64_t kMostReserved = 16'000'000;
+constexpr int64_t kMaxReservedRows = 16'000'000;
 
 class Loader {
  public:
@@ -151,7 +151,7 @@ class Loader {
   // Grown by doubling, the columns would need twice their size at the worst moment.
   Status Reserve() {
     XLATRACE_ASSIGN(const int64_t launches, store::CountLaunches(db_));
-    const auto count = static_cast<size_t>(std::clamp<int64_t>(launches, 0, kMostReserved));
+    const auto count = static_cast<size_t>(std::clamp<int64_t>(launches, 0, kMaxReservedRows));
     model::ActivityColumns& columns = out_.run.activities;
     for (auto* ids : {&columns.lane, &columns.config, &out_.attribution.label_of,
                       &out_.attribution.execution_of, &out_.call_of}) {

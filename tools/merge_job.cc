@@ -38,13 +38,13 @@ Result<std::set<int64_t>> Choose(const Job& job, const std::vector<int64_t>& ask
                        ErrorCode::kUsage);
     }
   }
-  if (known.size() <= kRanksKeptWhole) return known;
+  if (known.size() <= kMaxWholeRanks) return known;
   std::set<int64_t> chosen;
   for (const size_t place : {size_t{0}, job.by_cost.size() / 2, job.by_cost.size() - 1}) {
     chosen.insert(job.ranks[job.by_cost[place]].number);
   }
   for (const size_t rank : job.answer.ranks) {
-    if (chosen.size() < kRanksKeptWhole) chosen.insert(job.ranks[rank].number);
+    if (chosen.size() < kMaxWholeRanks) chosen.insert(job.ranks[rank].number);
   }
   chosen.insert(asked.begin(), asked.end());
   return chosen;

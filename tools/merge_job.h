@@ -20,7 +20,7 @@
 namespace xlatrace::tools {
 
 // Jobs of so few ranks are kept whole.
-inline constexpr size_t kRanksKeptWhole = 4;
+inline constexpr size_t kMaxWholeRanks = 4;
 
 struct MergeRequest {
   std::vector<std::string> run_dbs;

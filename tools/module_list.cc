@@ -17,7 +17,7 @@ namespace xlatrace::tools {
 namespace {
 
 // One program is compiled again where there are new shapes; twice may be a second device or mode.
-constexpr size_t kLeastCompilations = 3;
+constexpr size_t kMinCompilations = 3;
 
 // Modules of one process: what is compiled in each of them is no repetition. `groups` as in `list`.
 void AddRecompiled(const std::vector<std::string>& groups, ModuleList& list) {
@@ -28,7 +28,7 @@ void AddRecompiled(const std::vector<std::string>& groups, ModuleList& list) {
     modules.push_back({groups[m], module.ShortName(), counts ? &*module.summary : nullptr});
   }
   for (hlo::Recompiled& one : hlo::FindRecompiled(modules)) {
-    if (one.modules.size() >= kLeastCompilations) list.recompiled.push_back(std::move(one));
+    if (one.modules.size() >= kMinCompilations) list.recompiled.push_back(std::move(one));
   }
 }
 

@@ -16,11 +16,11 @@
 namespace xlatrace::tools {
 namespace {
 
-constexpr size_t kMostRows = 24;
-constexpr size_t kMostLinks = 6;
-constexpr size_t kMostValues = 10;
-constexpr size_t kMostValuesBrief = 3;
-constexpr size_t kMostOpcodesListed = 10;
+constexpr size_t kMaxModuleRows = 24;
+constexpr size_t kMaxModuleLinks = 6;
+constexpr size_t kMaxValues = 10;
+constexpr size_t kMaxValuesBrief = 3;
+constexpr size_t kMaxListedOpcodes = 10;
 
 std::string OptionalBytes(int64_t bytes) {
   return bytes > 0 ? Bytes(static_cast<double>(bytes)) : "-";
@@ -47,9 +47,9 @@ std::map<size_t, std::vector<size_t>> FoldEqual(const ModuleList& list) {
 
 // "645, 647, 769 and 9 more"
 std::string IdsText(const ModuleList& list, const std::vector<size_t>& which, bool all) {
-  constexpr size_t kMostIds = 6;
+  constexpr size_t kMaxIds = 6;
   std::string text;
-  const size_t most = all ? which.size() : std::min(which.size(), kMostIds);
+  const size_t most = all ? which.size() : std::min(which.size(), kMaxIds);
   for (size_t i = 0; i < most; ++i) {
     const ListedModule& module = list.modules[which[i]];
     const std::string id = list.of_run         ? module.handle
@@ -126,7 +126,7 @@ void AppendTable(const ModuleList& list, bool all, const Terminal& terminal, std
   for (const auto& [first, which] : FoldEqual(list)) {
     const ListedModule& module = list.modules[first];
     const bool dull = module.role == "autotune";
-    if (!all && (shown >= kMostRows || (dull && shown >= 3))) {
+    if (!all && (shown >= kMaxModuleRows || (dull && shown >= 3))) {
       hidden[module.role] += which.size();
       continue;
     }
@@ -156,16 +156,16 @@ void AppendTable(const ModuleList& list, bool all, const Terminal& terminal, std
 
 // What was compiled again and again, and what varies.
 void AppendRecompiled(const ModuleList& list, bool all, int width, std::string& out) {
-  constexpr size_t kMostValuesNamed = 4;
+  constexpr size_t kMaxNamedValues = 4;
   if (list.recompiled.empty()) return;
   out += "\ncompiled again\n";
   size_t shown = 0;
   for (const hlo::Recompiled& one : list.recompiled) {
-    if (!all && shown++ == kMostLinks) {
-      out += fmt::format("  {} more functions: --all\n", list.recompiled.size() - kMostLinks);
+    if (!all && shown++ == kMaxModuleLinks) {
+      out += fmt::format("  {} more functions: --all\n", list.recompiled.size() - kMaxModuleLinks);
       break;
     }
-    const std::string difference = one.Difference(all ? SIZE_MAX : kMostValuesNamed);
+    const std::string difference = one.Difference(all ? SIZE_MAX : kMaxNamedValues);
     std::string_view start = "  ";
     for (const std::string& line :
          report::Wrap(Printable(one.Sentence() + (difference.empty() ? "" : ": " + difference)),
@@ -203,7 +203,7 @@ void AppendLinks(const ModuleList& list, bool all, int width, std::string& out) 
   out += "\nmay feed (inferred: results that have the shapes of parameters)\n";
   size_t consumers = 0;
   for (const auto& [consumer, links] : by_consumer) {
-    if (!all && consumers == kMostLinks) {
+    if (!all && consumers == kMaxModuleLinks) {
       out += fmt::format("  {} more modules take such arrays: --all\n",
                          by_consumer.size() - consumers);
       break;
@@ -212,7 +212,7 @@ void AppendLinks(const ModuleList& list, bool all, int width, std::string& out) 
     std::string text;
     size_t shown = 0;
     for (const hlo::ModuleLink* link : links) {
-      if (!all && shown == kMostLinks) {
+      if (!all && shown == kMaxModuleLinks) {
         text += fmt::format("; {} more", links.size() - shown);
         break;
       }
@@ -395,13 +395,13 @@ void AppendCard(const ModuleList& list, size_t index, bool brief, bool all, int 
                                                 : ""),
                 width, out);
     if (!summary.opcodes.empty()) {
-      AppendField("ops", hlo::OpcodeText(summary.opcodes, all ? SIZE_MAX : kMostOpcodesListed),
+      AppendField("ops", hlo::OpcodeText(summary.opcodes, all ? SIZE_MAX : kMaxListedOpcodes),
                   width, out);
     }
     if (!summary.fused_opcodes.empty()) {
       AppendField("inside",
-                  hlo::OpcodeText(summary.fused_opcodes, all ? SIZE_MAX : kMostOpcodesListed),
-                  width, out);
+                  hlo::OpcodeText(summary.fused_opcodes, all ? SIZE_MAX : kMaxListedOpcodes), width,
+                  out);
     }
     if (summary.flops) {
       std::string work = fmt::format(
@@ -417,7 +417,7 @@ void AppendCard(const ModuleList& list, size_t index, bool brief, bool all, int 
     } else if (summary.peak_memory_bytes >= 0) {
       AppendField("memory", Bytes(static_cast<double>(summary.peak_memory_bytes)), width, out);
     }
-    const size_t most = brief ? kMostValuesBrief : kMostValues;
+    const size_t most = brief ? kMaxValuesBrief : kMaxValues;
     AppendValues("takes", summary.parameters, summary.parameter_bytes, all, most, width, out);
     AppendValues("constants", summary.constants, summary.constant_bytes, all, most, width, out);
     AppendField("gives",
@@ -435,10 +435,11 @@ void AppendCard(const ModuleList& list, size_t index, bool brief, bool all, int 
   size_t fed = 0;
   for (const hlo::ModuleLink& link : list.links) {
     if (link.producer != index || link.consumer == index) continue;
-    if (++fed > kMostLinks && !all) continue;
+    if (++fed > kMaxModuleLinks && !all) continue;
     feeds += (feeds.empty() ? "" : ", ") + list.modules[link.consumer].Label();
   }
-  if (fed > kMostLinks && !all) feeds += fmt::format(" and {} more: --all", fed - kMostLinks);
+  if (fed > kMaxModuleLinks && !all)
+    feeds += fmt::format(" and {} more: --all", fed - kMaxModuleLinks);
   if (!feeds.empty() && !brief) AppendField("may feed", feeds + " (inferred)", width, out);
   if (module.same_as) {
     AppendField("same as",
@@ -502,7 +503,7 @@ std::string ModuleListText(const ModuleList& list, bool all, const Terminal& ter
   if (!list.others.empty()) {
     out +=
         fmt::format("\n{} of no module\n", Count(static_cast<int64_t>(list.others.size()), "file"));
-    const size_t most = all ? list.others.size() : std::min(list.others.size(), kMostLinks);
+    const size_t most = all ? list.others.size() : std::min(list.others.size(), kMaxModuleLinks);
     for (size_t i = 0; i < most; ++i) {
       const dumps::DumpFileNote note = dumps::NoteOf(BaseName(list.others[i]));
       std::string_view name = list.others[i];

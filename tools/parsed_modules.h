@@ -33,7 +33,7 @@ namespace xlatrace::tools {
 
 // A bound on what parsing once may cost: the 17 modules of the Pax capture raise the peak of its
 // import by 11 MiB.
-inline constexpr size_t kMostParsedBytes = size_t{64} << 20;
+inline constexpr size_t kMaxParsedBytes = size_t{64} << 20;
 
 // What a module takes in memory, its input included, but for the allocator's own part.
 size_t MemoryBytes(const correlator::LoadedModule& module);
@@ -43,7 +43,7 @@ class ParsedModules {
   // Gives a module of the run, uncompressed.
   using Reader = std::function<Result<store::RunDb::ModuleBytes>(model::Id module_id)>;
 
-  explicit ParsedModules(Reader read, size_t most_bytes = kMostParsedBytes);
+  explicit ParsedModules(Reader read, size_t most_bytes = kMaxParsedBytes);
   explicit ParsedModules(const store::RunBuilder& run);
 
   // Its HLO and what the run holds of its thunks.

@@ -19,8 +19,8 @@ using dumps::Birth;
 using dumps::Fate;
 using model::HloModule;
 
-constexpr size_t kMostLines = 12;
-constexpr size_t kMostNames = 8;
+constexpr size_t kMaxChangeLines = 12;
+constexpr size_t kMaxChangeNames = 8;
 
 struct Section {
   std::string title;
@@ -29,7 +29,7 @@ struct Section {
 
 std::string NamesOf(const HloModule& module, const std::vector<uint32_t>& which, bool all) {
   std::string text;
-  const size_t most = all ? which.size() : std::min(which.size(), kMostNames);
+  const size_t most = all ? which.size() : std::min(which.size(), kMaxChangeNames);
   for (size_t i = 0; i < most; ++i) {
     text += (i == 0 ? "" : ", ") + std::string(module.instructions[which[i]].name);
   }
@@ -102,7 +102,8 @@ class Sections {
     std::string out;
     for (const Section* section : {&made_, &fused_, &replaced_, &renamed_, &changed_, &operands_,
                                    &copied_, &added_, &removed_}) {
-      AppendSection(*section, section == &operands_ ? kMostNames / 2 : kMostLines, width, out);
+      AppendSection(*section, section == &operands_ ? kMaxChangeNames / 2 : kMaxChangeLines, width,
+                    out);
     }
     return out;
   }

@@ -18,8 +18,8 @@
 namespace xlatrace::tools {
 namespace {
 
-constexpr size_t kMostDeltas = 4;
-constexpr size_t kMostNotes = 12;
+constexpr size_t kMaxDeltas = 4;
+constexpr size_t kMaxNotes = 12;
 
 using OpcodeCounts = std::map<std::string, int64_t, std::less<>>;
 
@@ -167,7 +167,7 @@ class Timeline {
       change = "attributes or order only";
     } else {
       change = dumps::DeltaText(totals.before, totals.after, SIZE_MAX);
-      for (size_t most = kMostDeltas; !all_ && most > 0 && DisplayWidth(change) > change_width_;
+      for (size_t most = kMaxDeltas; !all_ && most > 0 && DisplayWidth(change) > change_width_;
            --most) {
         change = dumps::DeltaText(totals.before, totals.after, most);
       }
@@ -243,7 +243,7 @@ std::string Place(const dumps::InstructionNote& note) {
 
 std::string Names(const std::vector<dumps::InstructionNote>& notes, bool all) {
   std::string text;
-  const size_t most = all ? notes.size() : std::min(notes.size(), kMostNotes);
+  const size_t most = all ? notes.size() : std::min(notes.size(), kMaxNotes);
   for (size_t i = 0; i < most; ++i) {
     text += (i == 0 ? "" : ", ") + notes[i].name;
     if (!notes[i].inside.empty()) text += " of " + notes[i].inside;

@@ -73,8 +73,8 @@ void CountLabels(const model::RunTables& run, const model::AttributionTables& at
 // A README beside recordings, which `import FOLDER/*` names, too: nothing is lost without it. JSON
 // and pages that were downloaded instead of a file might have been recordings.
 bool IsProse(const std::string& path) {
-  constexpr size_t kHead = 4096;
-  const auto head = ReadFileHead(path, kHead);
+  constexpr size_t kHeadBytes = 4096;
+  const auto head = ReadFileHead(path, kHeadBytes);
   if (!head || head->empty()) return false;
   const size_t first = head->find_first_not_of(" \t\r\n");
   if (first == std::string::npos ||
@@ -84,7 +84,7 @@ bool IsProse(const std::string& path) {
   for (size_t at = 0; at < head->size();) {
     size_t length = 1;
     const int32_t code = DecodeUtf8(*head, at, &length);
-    const bool cut = at + 4 > kHead;  // A character at the end of what was read.
+    const bool cut = at + 4 > kHeadBytes;  // A character at the end of what was read.
     if ((code < 0 && !cut) ||
         (code >= 0 && code < ' ' && code != '\t' && code != '\n' && code != '\r')) {
       return false;

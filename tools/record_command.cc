@@ -36,7 +36,7 @@
 namespace xlatrace::tools {
 namespace {
 
-constexpr int kExitCannotRecord = 125;  // As env(1): the wrapper itself failed.
+constexpr int kCannotRecordStatus = 125;  // As env(1): the wrapper itself failed.
 
 struct RecordOptions {
   std::string output = "run.db";
@@ -50,7 +50,7 @@ struct Places {
 };
 
 tl::unexpected<Error> CannotRecord(Error error) {
-  error.code = static_cast<ErrorCode>(kExitCannotRecord);
+  error.code = static_cast<ErrorCode>(kCannotRecordStatus);
   return tl::unexpected<Error>(std::move(error));
 }
 

@@ -28,15 +28,15 @@ namespace {
 namespace fs = std::filesystem;
 using dumps::HistoryEvent;
 
-constexpr int64_t kMostOps = 50;
-constexpr size_t kMostBefore = 12;   // Instructions that an event names.
-constexpr size_t kMostOrigins = 20;  // Operations of the framework.
-constexpr size_t kMostWarnings = 3;
+constexpr int64_t kMaxTracedOps = 50;
+constexpr size_t kMaxEventInstructions = 12;  // Instructions that an event names.
+constexpr size_t kMaxOrigins = 20;            // Operations of the framework.
+constexpr size_t kMaxProvenanceWarnings = 3;
 // One that nobody asked for takes less.
-constexpr int kSecondsAsked = 30;
-constexpr int kSecondsFound = 10;
-constexpr uint64_t kMostDumpBytes = uint64_t{512} << 20;  // Of one dump; two are in memory.
-constexpr double kLeastAlike = 0.9;
+constexpr int kGivenDumpSeconds = 30;
+constexpr int kFoundDumpSeconds = 10;
+constexpr uint64_t kMaxDumpBytes = uint64_t{512} << 20;  // Of one dump; two are in memory.
+constexpr double kMinAlikeShare = 0.9;
 constexpr dumps::ListLimits kFoundLimits = {.depth = 3, .entries = 50'000};
 constexpr std::string_view kHowToDump =
     "dump them with XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_pass_re=.*'";
@@ -148,7 +148,7 @@ class Matcher {
   const std::string& FingerprintOf(DumpedProgram& program) {
     static const std::string kNone;
     if (!program.fingerprint) {
-      if (program.largest_bytes > kMostDumpBytes || !go_on_()) return kNone;
+      if (program.largest_bytes > kMaxDumpBytes || !go_on_()) return kNone;
       const auto module = dumps::ReadHloFile(program.steps.back().file);
       program.fingerprint = module ? HashText(module->content_hash) : std::string();
     }
@@ -165,12 +165,12 @@ class Matcher {
     const auto fingers = Fingers(*ran);
     Match best{nullptr, 0};
     for (DumpedProgram& program : dumped_) {
-      if (program.module->name != wanted.name || program.largest_bytes > kMostDumpBytes) continue;
+      if (program.module->name != wanted.name || program.largest_bytes > kMaxDumpBytes) continue;
       if (!go_on_()) break;
       const auto module = dumps::ReadHloFile(program.steps.back().file);
       if (!module) continue;
       const double alike = Alike(fingers, Fingers(*module));
-      if (alike >= kLeastAlike && alike > best.alike) best = {&program, alike};
+      if (alike >= kMinAlikeShare && alike > best.alike) best = {&program, alike};
     }
     return best;
   }
@@ -235,7 +235,7 @@ report::OpProvenance Told(const WantedInstruction& wanted, const dumps::Instruct
                          .event = std::string(EventWord(event.kind)),
                          .name = event.instruction.name,
                          .text = event.text,
-                         .before = NotesOf(event.others, kMostBefore),
+                         .before = NotesOf(event.others, kMaxEventInstructions),
                          .before_count = event.others.size()});
   }
   op.origins_of = steps[history.origins_step].Label();
@@ -243,7 +243,7 @@ report::OpProvenance Told(const WantedInstruction& wanted, const dumps::Instruct
   op.origins_told = op.origins_count > 1 && !history.events.empty() &&
                     history.events.front().kind == HistoryEvent::Kind::kMade &&
                     NameSet(history.events.front().others) == NameSet(history.origins);
-  if (!op.origins_told) op.origins = NotesOf(history.origins, kMostOrigins);
+  if (!op.origins_told) op.origins = NotesOf(history.origins, kMaxOrigins);
   return op;
 }
 
@@ -273,12 +273,13 @@ void TellProgram(const WantedProgram& wanted, const Match& match, const GoOn& go
         "op: xlatrace passes DIR {} --instruction NAME",
         wanted.name, steps[histories->from_step].Label(), wanted.name));
   }
-  for (size_t i = 0; i < std::min(kMostWarnings, histories->warnings.size()); ++i) {
+  for (size_t i = 0; i < std::min(kMaxProvenanceWarnings, histories->warnings.size()); ++i) {
     out.notes.push_back("left out, it cannot be read: " + histories->warnings[i]);
   }
-  if (histories->warnings.size() > kMostWarnings) {
+  if (histories->warnings.size() > kMaxProvenanceWarnings) {
     out.notes.push_back(fmt::format("{} more dumps of {} cannot be read",
-                                    histories->warnings.size() - kMostWarnings, wanted.name));
+                                    histories->warnings.size() - kMaxProvenanceWarnings,
+                                    wanted.name));
   }
 }
 
@@ -395,7 +396,7 @@ Result<CostlyOps> FindCostlyOps(store::RunDb& db) {
                             "NULL AND module_id IS NOT NULL AND self_ns > 0 ORDER BY "
                             "coalesce(steady_ns, 0) DESC, self_ns DESC"));
   CostlyOps costly{.with_time = static_cast<int64_t>(rows.rows.size())};
-  for (size_t i = 0; i < rows.rows.size() && static_cast<int64_t>(i) < kMostOps; ++i) {
+  for (size_t i = 0; i < rows.rows.size() && static_cast<int64_t>(i) < kMaxTracedOps; ++i) {
     costly.ops.emplace_back(rows.Int(i, "module_id"), rows.Text(i, "instruction"));
   }
   return costly;
@@ -413,10 +414,10 @@ Result<std::optional<report::Provenance>> FindProvenance(store::RunDb& db,
   XLATRACE_ASSIGN(const CostlyOps costly, FindCostlyOps(db));
   std::optional<report::Provenance> found;
   if (dump) {
-    XLATRACE_ASSIGN(found, ReadProvenance(db, *dump, costly.ops, ForSeconds(kSecondsAsked)));
+    XLATRACE_ASSIGN(found, ReadProvenance(db, *dump, costly.ops, ForSeconds(kGivenDumpSeconds)));
   } else if (!costly.ops.empty()) {
     XLATRACE_ASSIGN(const std::vector<std::string> known, KnownDumps(db));
-    const GoOn go_on = ForSeconds(kSecondsFound);
+    const GoOn go_on = ForSeconds(kFoundDumpSeconds);
     for (const std::string& path : known) {
       const auto dir = dumps::ListDumpDir(path, kFoundLimits);
       if (!dir) continue;

@@ -13,7 +13,7 @@
 namespace xlatrace::tools {
 namespace {
 
-constexpr size_t kAround = 40;  // Bytes shown on either side.
+constexpr size_t kContextBytes = 40;  // Bytes shown on either side.
 
 class Scanner {
  public:
@@ -23,9 +23,9 @@ class Scanner {
     for (size_t i = 0; i < places.size(); ++i) {
       const SecretPlace& place = places[i];
       // Up to the neighbours, which are secrets too.
-      const size_t from = std::max(before, place.begin - std::min(place.begin, kAround));
+      const size_t from = std::max(before, place.begin - std::min(place.begin, kContextBytes));
       const size_t next = i + 1 < places.size() ? places[i + 1].begin : text.size();
-      const size_t to = std::min(next, place.end + kAround);
+      const size_t to = std::min(next, place.end + kContextBytes);
       found_.push_back({std::string(table), std::string(column), row, std::string(place.kind),
                         fmt::format("{}{}{}", text.substr(from, place.begin - from), kSecretMask,
                                     text.substr(place.end, to - place.end))});

@@ -153,13 +153,13 @@ class Sequence {
         continue;
       }
       const size_t at = Find(launch.instruction, next);
-      if (at == kNowhere) {
+      if (at == kNoIndex) {
         // A further launch of the thunk before, a loop's next round, or one out of order.
         const bool again = !lines_.empty() && Before(launch.instruction, next);
         const size_t earlier = Find(launch.instruction, 0);
         if (again) {
           lines_.push_back({' ', "", Described(launch), launch.why, launch.doubt});
-        } else if (earlier != kNowhere) {
+        } else if (earlier != kNoIndex) {
           Recorded(earlier);
           const bool loops = next > 0 && program_.Skipped(static_cast<uint32_t>(next - 1),
                                                           static_cast<uint32_t>(earlier)) >= 0;
@@ -197,7 +197,7 @@ class Sequence {
   int foreign() const { return foreign_; }
 
  private:
-  static constexpr size_t kNowhere = SIZE_MAX;
+  static constexpr size_t kNoIndex = SIZE_MAX;
 
   std::string_view Name(size_t token) const {
     return hlo_.instructions[program_.tokens()[token].instruction].name;
@@ -211,7 +211,7 @@ class Sequence {
     for (size_t t = from; t < program_.size(); ++t) {
       if (Name(t) == instruction) return t;
     }
-    return kNowhere;
+    return kNoIndex;
   }
   bool Before(std::string_view instruction, size_t next) const {
     return next > 0 && Name(next - 1) == instruction;

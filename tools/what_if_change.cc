@@ -30,7 +30,7 @@ bool IsHandle(std::string_view word, char letter) {
          std::all_of(word.begin() + 1, word.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-constexpr double kMostTimes = 1e6;  // Two hours times this still fit 64 bits of nanoseconds.
+constexpr double kMaxFactor = 1e6;  // Two hours times this still fit 64 bits of nanoseconds.
 
 // "0.5x", "0.5", "50%".
 std::optional<double> FactorOf(std::string_view word) {
@@ -44,7 +44,7 @@ std::optional<double> FactorOf(std::string_view word) {
   double value = 0;
   const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), value);
   const bool whole = end == word.data() + word.size() && status == std::errc();
-  if (!whole || !std::isfinite(value) || value < 0 || value > kMostTimes) {
+  if (!whole || !std::isfinite(value) || value < 0 || value > kMaxFactor) {
     return std::nullopt;
   }
   return value * scale;
@@ -98,7 +98,7 @@ class Reader {
       return MakeError(
           fmt::format("{} '{}': what is it to take? A name, '=' and a factor of 0 to {:.0f} are "
                       "needed",
-                      option, word, kMostTimes),
+                      option, word, kMaxFactor),
           fmt::format("xlatrace what-if {} {} {}=0.5x", Run(), option,
                       name.empty() ? option == "--kernel" ? "k1" : "o1" : ShellWord(name)),
           ErrorCode::kUsage);
@@ -248,9 +248,9 @@ class Reader {
   Status AddBandwidth() {
     const auto factor = FactorOf(words_.collective_bandwidth);
     // The inverse is what collectives take, so it has the same bound.
-    if (!factor || *factor < 1 / kMostTimes) {
+    if (!factor || *factor < 1 / kMaxFactor) {
       return MakeError(fmt::format("--collective-bandwidth '{}' is no factor of {} to {:.0f}",
-                                   words_.collective_bandwidth, 1 / kMostTimes, kMostTimes),
+                                   words_.collective_bandwidth, 1 / kMaxFactor, kMaxFactor),
                        fmt::format("xlatrace what-if {} --collective-bandwidth 2x", Run()),
                        ErrorCode::kUsage);
     }

@@ -52,7 +52,7 @@ std::vector<Outcome> ExecutionSolver::Solve(std::span<const uint32_t> launches, 
     AroundAnchors(launches, &outcomes);
   }
   for (uint32_t i = 0; i < launches.size(); ++i) {
-    if (outcomes[i].program == AlignedItem::kNone) {
+    if (outcomes[i].program == AlignedItem::kNoIndex) {
       TakeOnlyPossible(i, cases_[launches[i]], &outcomes[i]);
     }
   }
@@ -105,7 +105,7 @@ void ExecutionSolver::FindAnchors(std::span<const uint32_t> launches, bool one_g
   }
   const Alignment alignment = AlignSequence(programs_, items, ends);
   for (size_t k = 0; k < items.size(); ++k) {
-    if (alignment.items[k].program == AlignedItem::kNone) continue;
+    if (alignment.items[k].program == AlignedItem::kNoIndex) continue;
     anchors_.push_back({places[k], alignment.items[k]});
   }
 }
@@ -163,7 +163,7 @@ ExecutionSolver::Window ExecutionSolver::WindowBetween(const Anchor* before,
     add(*before, before->item.token,
         static_cast<uint32_t>(programs_[before->item.program]->size()));
   }
-  if (after != nullptr) add(*after, ThunkProgram::kStart, after->item.token);
+  if (after != nullptr) add(*after, ThunkProgram::kStartIndex, after->item.token);
   return window;
 }
 
@@ -213,10 +213,10 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
   const Doubt of_ends = DoubtOfEnds(before, after);
   for (size_t k = 0; k < choices.size(); ++k) {
     const WindowChoice& choice = choices[k];
-    if (choice.token == WindowChoice::kOutside) continue;
+    if (choice.token == WindowChoice::kNoTokenIndex) continue;
     const Window::Place& place = window.places[choice.token];
     const LaunchCase& launch = cases_[launches[unnamed.places[k]]];
-    if (launch.module != AlignedItem::kNone && launch.module != place.program) continue;
+    if (launch.module != AlignedItem::kNoIndex && launch.module != place.program) continue;
     const ExecutionFacts& execution = executions_[place.execution];
     if (execution.equal_module && execution.ProvesNothing()) continue;
     Outcome outcome = OutcomeOf(window, choice, unnamed.activities[k]);
@@ -236,16 +236,16 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
 void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
                                      std::vector<Outcome>* outcomes) {
   // Only the source identifies the module here.
-  uint32_t module = AlignedItem::kNone;
+  uint32_t module = AlignedItem::kNoIndex;
   bool all_said = true;
   for (const uint32_t launch : launches) {
     const LaunchCase& known = cases_[launch];
-    if (known.module == AlignedItem::kNone) continue;
-    if (module != AlignedItem::kNone && module != known.module) return;
+    if (known.module == AlignedItem::kNoIndex) continue;
+    if (module != AlignedItem::kNoIndex && module != known.module) return;
     module = known.module;
     all_said &= known.ModuleIsSaid();
   }
-  if (module == AlignedItem::kNone) return;
+  if (module == AlignedItem::kNoIndex) return;
   ++windows_;
   const ThunkProgram& program = *programs_[module];
   const bool graphs = std::any_of(launches.begin(), launches.end(), [&](uint32_t launch) {
@@ -270,7 +270,7 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
   }
   const std::vector<WindowChoice> choices = AssignWindow(window.tokens, unnamed.activities);
   for (size_t k = 0; k < choices.size(); ++k) {
-    if (choices[k].token == WindowChoice::kOutside) continue;
+    if (choices[k].token == WindowChoice::kNoTokenIndex) continue;
     Outcome outcome = OutcomeOf(window, choices[k], unnamed.activities[k]);
     const bool said = all_said && cases_[launches[unnamed.places[k]]].ModuleIsSaid();
     if (!said) Raise(Doubt::kModuleNotSaid, &outcome.doubt);
@@ -281,12 +281,12 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
 uint32_t ExecutionSolver::OnlyPossible(uint32_t program, LaunchKind kind,
                                        CollectiveKind collective) const {
   const auto tokens = programs_[program]->tokens();
-  uint32_t found = AlignedItem::kNone;
+  uint32_t found = AlignedItem::kNoIndex;
   for (uint32_t t = 0; t < tokens.size(); ++t) {
     if (IsAnchorOnly(program, t) || !MayLaunch(tokens[t], {kind, collective, LibraryKind::kAny}))
       continue;
-    if (found != AlignedItem::kNone && tokens[found].instruction != tokens[t].instruction) {
-      return AlignedItem::kNone;
+    if (found != AlignedItem::kNoIndex && tokens[found].instruction != tokens[t].instruction) {
+      return AlignedItem::kNoIndex;
     }
     found = t;
   }
@@ -328,19 +328,19 @@ bool ExecutionSolver::IsInOrder(uint32_t place, uint32_t program, uint32_t instr
   const auto size = static_cast<uint32_t>(p.size());
   return (before != nullptr && ComesBy(program, before->item.token, size, instruction)) ||
          (after != nullptr &&
-          ComesBy(program, ThunkProgram::kStart, after->item.token, instruction));
+          ComesBy(program, ThunkProgram::kStartIndex, after->item.token, instruction));
 }
 
 // In a module with one library call, a library's kernel belongs to this call in nearly any order.
 void ExecutionSolver::TakeOnlyPossible(uint32_t place, const LaunchCase& launch, Outcome* outcome) {
-  if (launch.module == AlignedItem::kNone || launch.IsKnown() || !launch.candidates.empty() ||
+  if (launch.module == AlignedItem::kNoIndex || launch.IsKnown() || !launch.candidates.empty() ||
       launch.kind == LaunchKind::kGraph || !NeedsWindow(launch)) {
     return;
   }
   const auto [it, fresh] =
       only_possible_.try_emplace({launch.module, launch.kind, launch.collective}, 0);
   if (fresh) it->second = OnlyPossible(launch.module, launch.kind, launch.collective);
-  if (it->second == AlignedItem::kNone) return;
+  if (it->second == AlignedItem::kNoIndex) return;
   outcome->program = launch.module;
   outcome->token = outcome->last_token = it->second;
   if (!launch.ModuleIsSaid()) Raise(Doubt::kOnlyCall, &outcome->doubt);

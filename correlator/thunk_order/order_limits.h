@@ -14,20 +14,22 @@
 
 namespace xlatrace::correlator {
 
-inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
+// The cost of an impossible match. Sums of four such costs fit 64 bits.
+inline constexpr int64_t kInfiniteCost = std::numeric_limits<int64_t>::max() / 4;
 
 // --- alignment of kernels with programs (sequence_alignment) ---
 
 namespace align {
-// Doubts of candidates decide only between otherwise equal alignments, for any number of doubts.
-inline constexpr int64_t kUnit = int64_t{1} << 34;
-inline constexpr int64_t kStart = 1 * kUnit;    // Start of an execution.
-inline constexpr int64_t kSkip = 2 * kUnit;     // A kernel that must exist and is missing.
-inline constexpr int64_t kForeign = 5 * kUnit;  // An activity without a matching token.
+// One unit of cost. It exceeds the sum of all doubts of candidates, so that doubts decide only
+// between otherwise equal alignments.
+inline constexpr int64_t kUnitCost = int64_t{1} << 34;
+inline constexpr int64_t kStartCost = 1 * kUnitCost;    // Start of an execution.
+inline constexpr int64_t kSkipCost = 2 * kUnitCost;     // A kernel that must exist and is missing.
+inline constexpr int64_t kForeignCost = 5 * kUnitCost;  // An activity without a matching token.
 // Alignments up to this cost above the best one are possible: two lost records.
-inline constexpr int64_t kSlack = 2 * kSkip;
+inline constexpr int64_t kSlackCost = 2 * kSkipCost;
 // States that are kept after an item: maximum cost above the best, and maximum number.
-inline constexpr int64_t kWorst = 40 * kUnit;
+inline constexpr int64_t kMaxExcessCost = 40 * kUnitCost;
 inline constexpr size_t kMaxMatchedStates = 128;
 inline constexpr size_t kMaxForeignStates = 8;
 // A module of a thousand equal kernels has thousands of states per item. From this number on (160
@@ -36,33 +38,37 @@ inline constexpr size_t kMaxStateCount = 4'000'000;
 inline constexpr size_t kMaxLateMatchedStates = 4;
 
 // Among programs with one kernel, the size of this one does not match the size of the launch.
-inline constexpr uint16_t kOfAnotherSize = 1 << 10;
+inline constexpr uint16_t kOtherSizeCost = 1 << 10;
 // The thunk list of another program has this grid, and this program's has none. It is smaller than
 // the above, so that it only breaks ties and is never evidence.
-inline constexpr uint16_t kOfUntoldSize = 1;
+inline constexpr uint16_t kUnknownSizeCost = 1;
 
-static_assert(kStart < kSkip, "a new execution explains more than a lost kernel does");
-static_assert(kForeign > kSlack, "no activity is left out to make another one unique");
-static_assert(kForeign < 3 * kSkip, "three lost records are dearer than one foreign");
-static_assert(kWorst > 4 * kSlack, "what is forgotten is far from what is possible");
-static_assert(kOfUntoldSize < kOfAnotherSize, "a size that is told outweighs one that is not");
-static_assert(int64_t{kOfAnotherSize} * 1'000'000 < kUnit, "a million doubts are no lost record");
+static_assert(kStartCost < kSkipCost, "a new execution is likelier than a lost kernel");
+static_assert(kForeignCost > kSlackCost, "no activity is omitted to make another one unique");
+static_assert(kForeignCost < 3 * kSkipCost,
+              "three lost records cost more than one foreign activity");
+static_assert(kMaxExcessCost > 4 * kSlackCost, "removed states cost far more than possible ones");
+static_assert(kUnknownSizeCost < kOtherSizeCost, "a different size outweighs an unknown size");
+static_assert(int64_t{kOtherSizeCost} * 1'000'000 < kUnitCost,
+              "a million doubts cost less than a lost record");
 }  // namespace align
 
 // --- activities between two kernels (window_assignment) ---
 
 namespace fill {
-inline constexpr int64_t kLost = 1;       // A thunk without a record, where losses are likely.
-inline constexpr int64_t kSlack = 2;      // Smaller differences decide nothing.
-inline constexpr int64_t kOfAnother = 5;  // A kernel of another kind of library.
-inline constexpr int64_t kSkip = 6;       // A thunk that must have launched something and did not.
-inline constexpr int64_t kOutside = 7;    // An activity without a thunk.
+inline constexpr int64_t kLostCost = 1;   // A thunk without a record, where losses are likely.
+inline constexpr int64_t kSlackCost = 2;  // Smaller differences decide nothing.
+inline constexpr int64_t kOtherLibraryCost = 5;  // A kernel of another kind of library.
+inline constexpr int64_t kSkipCost = 6;  // A thunk that must have launched something and did not.
+inline constexpr int64_t kOutsideCost = 7;  // An activity without a thunk.
 // Larger windows are skipped, because nothing in them could be distinguished.
 inline constexpr size_t kMaxWindowCells = 4'000'000;
 
-static_assert(kLost < kSlack, "a loss that is likely decides nothing");
-static_assert(kOfAnother < kOutside, "the wrong library's kernel is still some call's");
-static_assert(kSkip < kOutside, "a call without a record is likelier than a kernel of no call");
+static_assert(kLostCost < kSlackCost, "a loss that is likely decides nothing");
+static_assert(kOtherLibraryCost < kOutsideCost,
+              "a kernel of another library is likelier than one without a call");
+static_assert(kSkipCost < kOutsideCost,
+              "a call without a record is likelier than a kernel without a call");
 }  // namespace fill
 
 // --- trips of loops (trip_count) ---

@@ -13,7 +13,7 @@ namespace {
 // The launch order proves nothing if launches are missing.
 void DoubtOrder(std::vector<Outcome>* outcomes) {
   for (Outcome& outcome : *outcomes) {
-    if (outcome.program != kNoProgram) Raise(Doubt::kRecordsLost, &outcome.doubt);
+    if (outcome.program != kNoProgramIndex) Raise(Doubt::kRecordsLost, &outcome.doubt);
   }
 }
 
@@ -118,7 +118,7 @@ void StretchSolver::SolveGroup(uint32_t device, std::span<const uint32_t> cases,
   const uint32_t how =
       (group.may_lack_start ? 1u : 0u) | (group.may_lack_end ? 2u : 0u) | (group.lacks ? 4u : 0u);
   uint32_t known = known_.Find(part, nullptr, how);
-  if (known == KnownStretches::kNone) {
+  if (known == KnownStretches::kNoIndex) {
     std::vector<Outcome> outcomes = solver_.Solve(part, true,
                                                   {.clean_start = !group.may_lack_start,
                                                    .clean_end = !group.may_lack_end,
@@ -137,8 +137,8 @@ size_t StretchSolver::SolveUngrouped(uint32_t device, std::span<const uint32_t> 
   const bool pattern = !edges.lacks && (begin != edges.from || begin == 0);
   if (const uint32_t known = pattern ? known_.FindPrefix(cases.subspan(begin, end - begin),
                                                          kMinLaunchesAhead, &followed_)
-                                     : KnownStretches::kNone;
-      known != kNoProgram) {
+                                     : KnownStretches::kNoIndex;
+      known != kNoProgramIndex) {
     ++known_[known].occurrences;
     instances_.push_back({device, begin, known});
     return known_to_ = begin + known_[known].cases.size();
@@ -150,7 +150,7 @@ size_t StretchSolver::SolveUngrouped(uint32_t device, std::span<const uint32_t> 
     const auto part = cases.subspan(begin, stop - begin);
     const bool any = std::any_of(part.begin(), part.end(), [&](uint32_t c) {
       const LaunchCase& launch = cases_[c];
-      return !launch.IsKnown() && (!launch.candidates.empty() || launch.module != kNoProgram);
+      return !launch.IsKnown() && (!launch.candidates.empty() || launch.module != kNoProgramIndex);
     });
     if (AllKnown(part) || (!any && last)) return stop;
     std::vector<Outcome> outcomes =
@@ -198,11 +198,11 @@ void StretchSolver::KeepPiece(uint32_t device, size_t begin, std::span<const uin
   std::vector<Outcome> kept(outcomes.begin() + static_cast<ptrdiff_t>(piece.from),
                             outcomes.begin() + static_cast<ptrdiff_t>(piece.to));
   const bool found_any = std::any_of(kept.begin(), kept.end(),
-                                     [](const Outcome& o) { return o.program != kNoProgram; });
+                                     [](const Outcome& o) { return o.program != kNoProgramIndex; });
   if (!found_any) return;
   for (Outcome& outcome : kept) outcome.execution = outcome.execution != 0 ? 1 : 0;
   uint32_t stretch = known_.Find(cases, &kept);
-  if (stretch == KnownStretches::kNone) stretch = known_.Remember(cases, std::move(kept));
+  if (stretch == KnownStretches::kNoIndex) stretch = known_.Remember(cases, std::move(kept));
   known_[stretch].executes = piece.executes;
   // Only complete executions in the middle are patterns for others.
   if (piece.executes && piece.from > 0 && piece.to < part.size()) known_.MakePattern(stretch);

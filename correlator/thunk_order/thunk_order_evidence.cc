@@ -35,7 +35,7 @@ void CountGraphRows(const std::vector<LaunchCase>& cases, const KnownStretch& st
                     const model::RunTables& run, OrderLabels* labels) {
   for (size_t k = 0; k < stretch.cases.size(); ++k) {
     const Outcome& outcome = stretch.outcomes[k];
-    if (outcome.program == AlignedItem::kNone) continue;
+    if (outcome.program == AlignedItem::kNoIndex) continue;
     if (cases[stretch.cases[k]].kind != LaunchKind::kGraph) continue;
     labels->CountGraphRow(outcome, run.activities.duration_ns[place[k]]);
   }
@@ -54,7 +54,7 @@ void Apply(const std::vector<LaunchCase>& cases, const KnownStretch& stretch, Pl
   if (!alone) return;
   ++result->executions;
   for (size_t k = 0; k < stretch.cases.size(); ++k) {
-    const bool placed = stretch.outcomes[k].program != AlignedItem::kNone;
+    const bool placed = stretch.outcomes[k].program != AlignedItem::kNoIndex;
     if (placed) result->execution[place[k]] = result->executions;
   }
 }

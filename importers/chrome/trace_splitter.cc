@@ -9,13 +9,13 @@ namespace {
 
 bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-constexpr uint64_t kOnes = 0x0101010101010101u;
-constexpr uint64_t kHighs = 0x8080808080808080u;
+constexpr uint64_t kLowBitsMask = 0x0101010101010101u;
+constexpr uint64_t kHighBitsMask = 0x8080808080808080u;
 
 // High bit set (at least) in the first byte of `word` that equals `byte`.
 constexpr uint64_t Matches(uint64_t word, uint8_t byte) {
-  const uint64_t x = word ^ (kOnes * byte);
-  return (x - kOnes) & ~x & kHighs;
+  const uint64_t x = word ^ (kLowBitsMask * byte);
+  return (x - kLowBitsMask) & ~x & kHighBitsMask;
 }
 
 uint64_t LoadWord(const char* at) {
@@ -46,7 +46,7 @@ const char* FindQuote(const char* at, const char* end) {
 const char* FindStructure(const char* at, const char* end) {
   while (end - at >= 8) {
     const uint64_t word = LoadWord(at);
-    const uint64_t hit = Matches(word, '"') | Matches(word | (kOnes * 0x26), 0x7F);
+    const uint64_t hit = Matches(word, '"') | Matches(word | (kLowBitsMask * 0x26), 0x7F);
     if (hit != 0) return at + __builtin_ctzll(hit) / 8;
     at += 8;
   }

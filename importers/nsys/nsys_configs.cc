@@ -12,7 +12,7 @@ namespace xlatrace::importers {
 namespace {
 
 // In keys, what no column of a launch holds: NULL, and below it the texts that are no ids.
-constexpr int64_t kNull = std::numeric_limits<int64_t>::min() / 2;
+constexpr int64_t kNullNumber = std::numeric_limits<int64_t>::min() / 2;
 
 }  // namespace
 
@@ -25,10 +25,10 @@ model::Id NsysConfigs::Of(const TableScan& scan, int first) {
   for (size_t i = 0; i < kColumns; ++i) {
     const int column = first + static_cast<int>(i);
     if (i < 3 && scan.IsText(column)) {
-      const auto number = kNull - 1 - static_cast<int64_t>(texts_.size());
+      const auto number = kNullNumber - 1 - static_cast<int64_t>(texts_.size());
       key[i] = texts_.try_emplace(std::string(scan.Text(column)), number).first->second;
     } else {
-      key[i] = scan.IntOr(column, kNull);
+      key[i] = scan.IntOr(column, kNullNumber);
     }
   }
   const auto known = ids_.find(key);

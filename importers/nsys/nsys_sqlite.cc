@@ -32,18 +32,18 @@ using model::ActivityKind;
 using model::Severity;
 
 // ENUM_NSYS_EVENT_TYPE.
-constexpr int64_t kPushPopRange = 59;
-constexpr int64_t kStartEndRange = 60;
-constexpr int64_t kTextPushPopRange = 70;
-constexpr int64_t kTextStartEndRange = 71;
-constexpr int64_t kDomainCreate = 75;
+constexpr int64_t kPushPopRangeType = 59;
+constexpr int64_t kStartEndRangeType = 60;
+constexpr int64_t kTextPushPopRangeType = 70;
+constexpr int64_t kTextStartEndRangeType = 71;
+constexpr int64_t kDomainCreateType = 75;
 
 // The columns that all device activities share, in this order, come first in each scan.
 #define XLATRACE_ACTIVITY_COLUMNS                                                    \
   "start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", \
       "graphNodeId", "graphId"
-constexpr int kDevice = 2, kContext = 3, kStream = 4, kCorrelation = 5, kPid = 6, kGraphNode = 7,
-              kGraph = 8, kFirstOwn = 9;
+constexpr int kDeviceColumn = 2, kContextColumn = 3, kStreamColumn = 4, kCorrelationColumn = 5,
+              kPidColumn = 6, kGraphNodeColumn = 7, kGraphColumn = 8, kFirstOwnColumn = 9;
 
 class NsysImport {
  public:
@@ -160,14 +160,14 @@ class NsysImport {
     });
     while (scan.Next(counters_)) {
       ++nvtx_rows_;
-      const int64_t type = scan.IntOr(2, kPushPopRange);  // Copies of such tables lack types.
-      if (type == kDomainCreate) {
+      const int64_t type = scan.IntOr(2, kPushPopRangeType);  // Copies of such tables lack types.
+      if (type == kDomainCreateType) {
         AddDomain(scan.IntOr(5, 0), scan.IntOr(6, 0), TextOf(scan, 3));
         AddNvtxRow(scan, type);
         continue;
       }
-      if (type != kPushPopRange && type != kStartEndRange && type != kTextPushPopRange &&
-          type != kTextStartEndRange) {
+      if (type != kPushPopRangeType && type != kStartEndRangeType &&
+          type != kTextPushPopRangeType && type != kTextStartEndRangeType) {
         counters_.Add("nvtx_row_not_kept", Severity::kInfo);
         AddNvtxRow(scan, type);
         continue;
@@ -185,10 +185,10 @@ class NsysImport {
       const std::string_view text = RangeTextOf(scan, 3);
       XLATRACE_ASSIGN(const std::string* domain, DomainOf(tid & ~kTidMask, scan.IntOr(6, 0)));
       // Trimmed files lack the rows that name domains; XLA's texts are unmistakable.
-      if (type == kPushPopRange && (*domain == "TSL" || domain->empty())) {
+      if (type == kPushPopRangeType && (*domain == "TSL" || domain->empty())) {
         ranges_.Add(tid, start, end, text, *domain == "TSL");
       }
-      const bool nests = type == kPushPopRange || type == kTextPushPopRange;
+      const bool nests = type == kPushPopRangeType || type == kTextPushPopRangeType;
       sorter.Add({tid, start, end, text, domain, nests, scan.IntOr(6, -1)});
     }
     ranges_.Finish();
@@ -220,7 +220,7 @@ class NsysImport {
                                     {"eventType", "domainId", "text", "textId", "globalTid"},
                                     {"eventType", "domainId"}));
     while (domains.Next(counters_)) {
-      if (domains.IntOr(0, 0) != kDomainCreate) continue;
+      if (domains.IntOr(0, 0) != kDomainCreateType) continue;
       AddDomain(domains.IntOr(4, 0), domains.IntOr(1, 0), TextOf(domains, 2));
     }
     return {};
@@ -317,14 +317,14 @@ class NsysImport {
   // Fills what every activity has; false when the row cannot be used.
   bool FillActivity(const TableScan& scan, model::Activity& activity) {
     if (!Time(scan, activity.start_ns, activity.end_ns)) return false;
-    const int64_t pid_part = scan.IntOr(kPid, 0) & ~kTidMask;
-    const int64_t ordinal = scan.IntOr(kDevice, 0);
-    const int64_t stream = scan.IntOr(kStream, 0);
-    const int64_t context = scan.IntOr(kContext, -1);
+    const int64_t pid_part = scan.IntOr(kPidColumn, 0) & ~kTidMask;
+    const int64_t ordinal = scan.IntOr(kDeviceColumn, 0);
+    const int64_t stream = scan.IntOr(kStreamColumn, 0);
+    const int64_t context = scan.IntOr(kContextColumn, -1);
     activity.lane_id = devices_.LaneOf({pid_part, ordinal, context, stream});
-    activity.correlation_id = scan.IntOr(kCorrelation, 0);
-    activity.graph_node_id = scan.IntOr(kGraphNode, 0);
-    activity.graph_id = scan.IntOr(kGraph, 0);
+    activity.correlation_id = scan.IntOr(kCorrelationColumn, 0);
+    activity.graph_node_id = scan.IntOr(kGraphNodeColumn, 0);
+    activity.graph_id = scan.IntOr(kGraphColumn, 0);
     if (activity.correlation_id == 0) return true;
     const NsysLaunch* found = calls_.Find(pid_part, activity.correlation_id);
     if (found == nullptr) return true;
@@ -353,7 +353,7 @@ class NsysImport {
     while (scan.Next(counters_)) {
       model::Activity activity;
       if (!FillActivity(scan, activity)) continue;
-      activity.config_id = configs.Of(scan, kFirstOwn);
+      activity.config_id = configs.Of(scan, kFirstOwnColumn);
       activity.self_ns = self_times_.Next(activity.lane_id, activity.start_ns, activity.end_ns);
       Add(activity);
       ++kernels_;
@@ -371,20 +371,21 @@ class NsysImport {
       if (!FillActivity(scan, activity)) continue;
       model::LaunchConfig config;
       config.kind = ActivityKind::kMemcpy;
-      const int64_t kind = scan.IntOr(kFirstOwn + 1, 0);
+      const int64_t kind = scan.IntOr(kFirstOwnColumn + 1, 0);
       const std::string_view migration = MigrationName(kind);
       config.copy_kind = CopyKindOf(kind);
       config.symbol = config.name =
           std::string(migration.empty() ? CopyName(config.copy_kind) : migration);
-      config.nsight.source_memory_kind = scan.Int(kFirstOwn + 2);
-      config.nsight.memory_kind = scan.Int(kFirstOwn + 3);
+      config.nsight.source_memory_kind = scan.Int(kFirstOwnColumn + 2);
+      config.nsight.memory_kind = scan.Int(kFirstOwnColumn + 3);
       if (migration.empty()) {
-        AddSimple(config, scan.IntOr(kFirstOwn, -1), activity);
+        AddSimple(config, scan.IntOr(kFirstOwnColumn, -1), activity);
         continue;
       }
       activity.config_id = sink_.AddLaunchConfig(config);
-      activity.bytes = scan.IntOr(kFirstOwn, -1);
-      migrations_.emplace_back(DeviceOf(scan.IntOr(kPid, 0), scan.IntOr(kDevice, 0)), activity);
+      activity.bytes = scan.IntOr(kFirstOwnColumn, -1);
+      migrations_.emplace_back(DeviceOf(scan.IntOr(kPidColumn, 0), scan.IntOr(kDeviceColumn, 0)),
+                               activity);
     }
     return {};
   }
@@ -400,9 +401,9 @@ class NsysImport {
       model::LaunchConfig config;
       config.kind = ActivityKind::kMemset;
       config.symbol = config.name = "Memset";
-      config.nsight.memset_value = scan.Int(kFirstOwn + 1);
-      config.nsight.memory_kind = scan.Int(kFirstOwn + 2);
-      AddSimple(config, scan.IntOr(kFirstOwn, -1), activity);
+      config.nsight.memset_value = scan.Int(kFirstOwnColumn + 1);
+      config.nsight.memory_kind = scan.Int(kFirstOwnColumn + 2);
+      AddSimple(config, scan.IntOr(kFirstOwnColumn, -1), activity);
     }
     return {};
   }
@@ -414,7 +415,7 @@ class NsysImport {
     while (scan.Next(counters_)) {
       model::Activity activity;
       if (!FillActivity(scan, activity)) continue;
-      if (activity.graph_id == 0) activity.graph_id = scan.IntOr(kFirstOwn, 0);
+      if (activity.graph_id == 0) activity.graph_id = scan.IntOr(kFirstOwnColumn, 0);
       model::LaunchConfig config;
       config.kind = ActivityKind::kGraph;
       config.symbol = config.name = "CudaGraph";
@@ -482,20 +483,20 @@ class NsysImport {
   Status ReadDiagnostics() {
     XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db_, "DIAGNOSTIC_EVENT", {"severity", "text"},
                                                     {"severity", "text"}));
-    constexpr int64_t kWarning = 2;
-    constexpr int64_t kError = 3;
+    constexpr int64_t kWarningLevel = 2;
+    constexpr int64_t kErrorLevel = 3;
     int kept = 0;
     while (scan.Next(counters_)) {
       const int64_t severity = scan.IntOr(0, 0);
-      if (severity != kWarning && severity != kError) continue;
+      if (severity != kWarningLevel && severity != kErrorLevel) continue;
       const std::string text(strings_.Of(scan, 1).substr(0, 200));
       const bool other = IsAboutOtherSource(text);
       const int64_t lost = other ? 0 : DroppedIn(text);
       if (++kept > 100) break;
       counters_.Add("nsys: " + text,
-                    lost > 0                       ? Severity::kDataLoss
-                    : severity == kError && !other ? Severity::kError
-                                                   : Severity::kNotice,
+                    lost > 0                            ? Severity::kDataLoss
+                    : severity == kErrorLevel && !other ? Severity::kError
+                                                        : Severity::kNotice,
                     std::max<int64_t>(lost, 1), "a message of Nsight Systems about the recording");
     }
     return {};

@@ -124,10 +124,11 @@ class CaptureImport {
                       "them");
         continue;
       }
-      const bool is_work = tree_->KindOf(i) == RangeKind::kThunk ||
-                           (tree_->KindOf(i) == RangeKind::kOther && !tree_->HasChild(i) &&
-                            range.gpu_ops > 0 && tree_->Around(i, RangeKind::kThunk) == kNoRow &&
-                            tree_->Around(i, RangeKind::kModule) == kNoRow);
+      const bool is_work =
+          tree_->KindOf(i) == RangeKind::kThunk ||
+          (tree_->KindOf(i) == RangeKind::kOther && !tree_->HasChild(i) && range.gpu_ops > 0 &&
+           tree_->Around(i, RangeKind::kThunk) == kNoRowIndex &&
+           tree_->Around(i, RangeKind::kModule) == kNoRowIndex);
       if (is_work) {
         order.push_back(i);
       } else if (tree_->KindOf(i) == RangeKind::kOther) {
@@ -153,7 +154,7 @@ class CaptureImport {
       const size_t module = tree_->Around(i, RangeKind::kModule);
       activity.config_id = ConfigOf(i);
       activity.hint_id = tree_->KindOf(i) == RangeKind::kThunk ? HintOf(i, module) : 0;
-      if (module != kNoRow) {
+      if (module != kNoRowIndex) {
         activity.run_key = (process_of_[range.pid] << 32) + static_cast<int64_t>(module) + 1;
       }
       sink_.AddActivity(activity);
@@ -179,8 +180,9 @@ class CaptureImport {
 
   model::Id HintOf(size_t row, size_t module_row) {
     const std::string_view text = SplitDomain((*ranges_)[row].name).text;
-    const std::string_view module =
-        module_row == kNoRow ? std::string_view() : SplitDomain((*ranges_)[module_row].name).text;
+    const std::string_view module = module_row == kNoRowIndex
+                                        ? std::string_view()
+                                        : SplitDomain((*ranges_)[module_row].name).text;
     model::Id& id = hints_[{std::string(text), std::string(module)}];
     if (id != 0) return id;
     const Annotation thunk = ParseAnnotation(text);

@@ -110,7 +110,8 @@ struct Values {
 };
 
 int64_t FloorOf(double value) {
-  if (!(std::abs(value) < 9.2e18)) return ParquetColumn::kNull;  // NaN is how pandas writes none.
+  if (!(std::abs(value) < 9.2e18))
+    return ParquetColumn::kNullNumber;  // NaN is how pandas writes none.
   return static_cast<int64_t>(std::floor(value));
 }
 
@@ -342,7 +343,7 @@ class ChunkReader {
         out_->texts.push_back(level == 0 ? std::string_view() : source.texts[index]);
       } else {
         if (level != 0 && index >= source.numbers.size()) return Damaged("an index out of range");
-        out_->numbers.push_back(level == 0 ? ParquetColumn::kNull : source.numbers[index]);
+        out_->numbers.push_back(level == 0 ? ParquetColumn::kNullNumber : source.numbers[index]);
       }
     }
     return {};

@@ -29,14 +29,14 @@ inline constexpr int64_t kMaxParquetRows = 20'000'000;
 
 // One column; exactly one of the vectors is filled.
 struct ParquetColumn {
-  static constexpr int64_t kNull = INT64_MIN;
-  std::vector<int64_t> numbers;         // kNull: NULL. Reals are floored.
+  static constexpr int64_t kNullNumber = INT64_MIN;
+  std::vector<int64_t> numbers;         // kNullNumber: NULL. Reals are floored.
   std::vector<std::string_view> texts;  // Null data(): NULL.
   std::deque<std::string> storage;      // Memory behind the views.
 
   bool is_text() const { return !texts.empty(); }
   std::optional<int64_t> Number(size_t row) const {
-    if (row >= numbers.size() || numbers[row] == kNull) return std::nullopt;
+    if (row >= numbers.size() || numbers[row] == kNullNumber) return std::nullopt;
     return numbers[row];
   }
   std::string_view Text(size_t row) const {

@@ -29,7 +29,7 @@ RangeTree::RangeTree(const std::vector<ProjectedRange>& ranges) : ranges_(ranges
                                                  : RangeKind::kOther;
     if (ranges[i].range_id) by_id[{ranges[i].pid, *ranges[i].range_id}] = i;
   }
-  parent_.assign(ranges.size(), kNoRow);
+  parent_.assign(ranges.size(), kNoRowIndex);
   has_child_.assign(ranges.size(), false);
   for (size_t i = 0; i < ranges.size(); ++i) {
     if (!ranges[i].parent_id) continue;
@@ -44,10 +44,10 @@ RangeTree::RangeTree(const std::vector<ProjectedRange>& ranges) : ranges_(ranges
 }
 
 size_t RangeTree::Around(size_t row, RangeKind kind) const {
-  for (size_t at = parent_[row]; at != kNoRow; at = parent_[at]) {
+  for (size_t at = parent_[row]; at != kNoRowIndex; at = parent_[at]) {
     if (kinds_[at] == kind) return at;
   }
-  return kNoRow;
+  return kNoRowIndex;
 }
 
 std::vector<int64_t> RangeTree::NestedTimes() const {
@@ -56,7 +56,7 @@ std::vector<int64_t> RangeTree::NestedTimes() const {
     const ProjectedRange& range = ranges_[i];
     if (kinds_[i] != RangeKind::kThunk || !range.start_ns || !range.duration_ns) continue;
     const size_t outer = Around(i, RangeKind::kThunk);
-    if (outer != kNoRow) {
+    if (outer != kNoRowIndex) {
       inside[outer].emplace_back(*range.start_ns, *range.start_ns + *range.duration_ns);
     }
   }
@@ -83,7 +83,7 @@ std::vector<int64_t> RangeTree::OwnOperations() const {
   for (size_t i = 0; i < ranges_.size(); ++i) {
     if (kinds_[i] != RangeKind::kThunk) continue;
     const size_t outer = Around(i, RangeKind::kThunk);
-    if (outer != kNoRow) own[outer] -= ranges_[i].gpu_ops;
+    if (outer != kNoRowIndex) own[outer] -= ranges_[i].gpu_ops;
   }
   return own;
 }

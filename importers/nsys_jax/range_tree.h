@@ -25,7 +25,7 @@ DomainAndText SplitDomain(std::string_view name);
 
 enum class RangeKind : uint8_t { kOther, kThunk, kModule };
 
-inline constexpr size_t kNoRow = SIZE_MAX;
+inline constexpr size_t kNoRowIndex = SIZE_MAX;
 
 class RangeTree {
  public:
@@ -34,7 +34,7 @@ class RangeTree {
 
   RangeKind KindOf(size_t row) const { return kinds_[row]; }
   bool HasChild(size_t row) const { return has_child_[row]; }
-  // The innermost range of that kind around it; kNoRow: none.
+  // The innermost range of that kind around it; kNoRowIndex: none.
   size_t Around(size_t row, RangeKind kind) const;
   // Time of each thunk that thunks inside it take: the union of their intervals, cut to its own.
   std::vector<int64_t> NestedTimes() const;

@@ -22,7 +22,7 @@ namespace {
 using hlo::HloLine;
 using std::string_view;
 
-constexpr uint32_t kNoComputation = UINT32_MAX;
+constexpr uint32_t kNoComputationIndex = UINT32_MAX;
 
 struct RebuiltLine {
   string_view text;  // Without indentation.
@@ -58,7 +58,8 @@ class Rebuild {
   struct Own {
     const RegisteredInstruction* from;
     RebuiltLine line;
-    uint32_t computation = kNoComputation;  // Index of a called one; kNoComputation: the entry.
+    uint32_t computation =
+        kNoComputationIndex;  // Index of a called one; kNoComputationIndex: the entry.
   };
 
   void ReadCalled(string_view text) {
@@ -162,7 +163,7 @@ class Rebuild {
   }
 
   bool IsLeft(uint32_t own) const {
-    return own_[own].computation == kNoComputation && !own_[own].line.parsed.name.empty();
+    return own_[own].computation == kNoComputationIndex && !own_[own].line.parsed.name.empty();
   }
   void Give(uint32_t own, uint32_t computation) {
     own_[own].computation = computation;
@@ -225,7 +226,7 @@ class Rebuild {
     group_.resize(own_.size() + computations_.size());
     std::iota(group_.begin(), group_.end(), 0);
     const auto place = [&](uint32_t index) {
-      return own_[index].computation == kNoComputation
+      return own_[index].computation == kNoComputationIndex
                  ? index
                  : static_cast<uint32_t>(own_.size()) + own_[index].computation;
     };
@@ -388,7 +389,7 @@ class Rebuild {
   void SortEntry() {
     std::vector<uint32_t> members;
     for (uint32_t i = 0; i < own_.size(); ++i) {
-      if (own_[i].computation == kNoComputation && !own_[i].line.parsed.name.empty())
+      if (own_[i].computation == kNoComputationIndex && !own_[i].line.parsed.name.empty())
         members.push_back(i);
     }
     std::unordered_map<uint32_t, int64_t> when;
@@ -412,15 +413,15 @@ class Rebuild {
   void WriteCallees(const std::vector<RebuiltLine>& lines) {
     struct Visit {
       const std::vector<RebuiltLine>* lines;
-      uint32_t computation;  // kNoComputation: the caller that was given.
+      uint32_t computation;  // kNoComputationIndex: the caller that was given.
       size_t line = 0;
       size_t callee = 0;
     };
-    std::vector<Visit> stack = {{&lines, kNoComputation}};
+    std::vector<Visit> stack = {{&lines, kNoComputationIndex}};
     while (!stack.empty()) {
       Visit& now = stack.back();
       if (now.line == now.lines->size()) {
-        if (now.computation != kNoComputation) {
+        if (now.computation != kNoComputationIndex) {
           const Computation& done = computations_[now.computation];
           WriteComputation("", done.name, done.lines);
         }

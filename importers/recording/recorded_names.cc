@@ -23,10 +23,10 @@ using model::Evidence;
 using model::Severity;
 using recording::RowKind;
 
-constexpr int64_t kNeverSeen = std::numeric_limits<int64_t>::max();
+constexpr int64_t kNeverSeenNs = std::numeric_limits<int64_t>::max();
 
 std::optional<int64_t> Positive(uint64_t value) {
-  if (value == 0 || value > static_cast<uint64_t>(kNeverSeen)) return std::nullopt;
+  if (value == 0 || value > static_cast<uint64_t>(kNeverSeenNs)) return std::nullopt;
   return static_cast<int64_t>(value);
 }
 
@@ -130,7 +130,7 @@ void RecordedNames::SeeThunk(uint32_t thunk, uint64_t time_ns) {
 
 uint32_t RecordedNames::ModuleTitleOf(uint32_t thunk) const {
   const uint32_t index = process_.modules.ModuleOf(thunk);
-  return index == RegisteredModules::kNone ? 0 : process_.modules.modules()[index].title;
+  return index == RegisteredModules::kNoIndex ? 0 : process_.modules.modules()[index].title;
 }
 
 // The modules of which something ran.
@@ -140,14 +140,14 @@ void RecordedNames::AddModules() {
   std::vector<bool> ran(modules.size(), false);
   const auto mark = [&](uint32_t title) {
     const uint32_t index = process_.modules.ModuleOf(title);
-    if (index != RegisteredModules::kNone) ran[index] = true;
+    if (index != RegisteredModules::kNoIndex) ran[index] = true;
   };
   process_.nodes.ForEachThunk([&](uint32_t thunk, uint64_t time_ns) { SeeThunk(thunk, time_ns); });
   for (const auto& [thunk, time] : first_seen_) mark(thunk);
   for (const uint32_t title : process_.runs) mark(title);
   const InstructionOrder order = [&](const RegisteredInstruction& instruction) {
     const auto it = first_seen_.find(instruction.title);
-    return it == first_seen_.end() ? kNeverSeen : it->second;
+    return it == first_seen_.end() ? kNeverSeenNs : it->second;
   };
   for (size_t i = 0; i < modules.size(); ++i) {
     const RegisteredModule& module = modules[i];
@@ -189,7 +189,7 @@ model::Id RecordedNames::HintOf(uint32_t thunk, uint32_t title, model::Evidence 
   if (const uint32_t own = ModuleTitleOf(thunk); own != 0) {
     const uint32_t around = process_.modules.ModuleOf(title);
     const bool other =
-        around != RegisteredModules::kNone && around != process_.modules.ModuleOf(own);
+        around != RegisteredModules::kNoIndex && around != process_.modules.ModuleOf(own);
     if (other && evidence == Evidence::kRange) ++thunks_in_other_run_;
     title = own;
   }
@@ -236,7 +236,7 @@ model::Id RecordedNames::MakeHint(uint32_t thunk, uint32_t title, model::Evidenc
   // An executable from a cache keeps the id of its compilation. So two modules may share name and
   // id, but not the handles of their strings.
   const uint32_t index = process_.modules.ModuleOf(title);
-  if (index != RegisteredModules::kNone) hint.module_id = registered_ids_[index];
+  if (index != RegisteredModules::kNoIndex) hint.module_id = registered_ids_[index];
   // Thunks before 2022 name their module themselves.
   hint.module_name = std::string(module.Get("hlo_module"));
   if (hint.module_name.empty()) hint.module_name = std::string(op.Get("hlo_module"));

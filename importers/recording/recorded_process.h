@@ -27,7 +27,7 @@ namespace xlatrace::importers {
 
 // The host's side of the activities with one correlation id.
 struct RecordedLaunch {
-  static constexpr uint32_t kNotAsked = UINT32_MAX;  // `call` of work that is left out.
+  static constexpr uint32_t kLeftOutIndex = UINT32_MAX;  // `call` of work that is left out.
 
   uint32_t call = 0;   // Id of the API call in the sink, 0: not seen.
   uint32_t thunk = 0;  // String id.
@@ -52,7 +52,7 @@ class RecordedProcess final : public recording::RowSink {
   void OnRange(const recording::RangeRow& row) override;
   void OnGraphNode(const recording::GraphNodeRow& row) override {
     nodes.Add(row);
-    conditional_graphs |= row.type == kConditionalNode;
+    conditional_graphs |= row.type == kConditionalNodeType;
   }
   void OnString(const recording::StringRow& row) override { strings.Add(row); }
   void OnSchema(const recording::SchemaRow& row) override { modules.AddSchema(row); }
@@ -135,7 +135,7 @@ class RecordedProcess final : public recording::RowSink {
   int64_t cubins = 0;
 
  private:
-  static constexpr uint32_t kConditionalNode = 13;  // CUgraphNodeType.
+  static constexpr uint32_t kConditionalNodeType = 13;  // CUgraphNodeType.
 
   void See(uint64_t time_ns) {
     if (time_ns == 0) return;

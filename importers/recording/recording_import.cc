@@ -148,7 +148,7 @@ class RecordingImporter {
     if (row.thunk != 0) names_.SeeThunk(row.thunk, row.start_ns);
     RecordedLaunch* launch = process_.launches.Find(row.correlation);
     if (BeforeSteps(row) || OutsideSteps(row, launch)) {
-      if (launch != nullptr) launch->call = RecordedLaunch::kNotAsked;
+      if (launch != nullptr) launch->call = RecordedLaunch::kLeftOutIndex;
       return;
     }
     windows_.OnCall(row);
@@ -183,7 +183,7 @@ class RecordingImporter {
   bool OutsideSteps(const recording::ApiCallRow& call, const RecordedLaunch* launch) const {
     if (call.start_ns < edges_.begin_call_ns()) return true;
     if (!edges_.cut()) return false;
-    return launch != nullptr ? launch->call == RecordedLaunch::kNotAsked
+    return launch != nullptr ? launch->call == RecordedLaunch::kLeftOutIndex
                              : !edges_.InsideHost(call.start_ns);
   }
 
@@ -253,7 +253,7 @@ class RecordingImporter {
                   const recording::LaneRow& lane) {
     const RecordedLaunch* launch =
         row.correlation == 0 ? nullptr : process_.launches.Find(row.correlation);
-    if (launch != nullptr && launch->call == RecordedLaunch::kNotAsked) {
+    if (launch != nullptr && launch->call == RecordedLaunch::kLeftOutIndex) {
       if (!edges_.cut()) ++activities_before_steps_;
       return;
     }

@@ -13,7 +13,7 @@ namespace {
 
 // NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE (nvToolsExtPayload.h).
 constexpr uint64_t kRegisteredStringType = 80;
-constexpr uint32_t kSchemaItself = 0xFFFFFFFF;
+constexpr uint32_t kSchemaItselfIndex = 0xFFFFFFFF;
 
 bool IsNameChar(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -38,7 +38,7 @@ bool LooksLikeStack(std::string_view text) { return text.starts_with("\n-"); }
 }  // namespace
 
 void RegisteredModules::AddSchema(const recording::SchemaRow& row) {
-  if (row.entry == kSchemaItself || row.type != kRegisteredStringType) return;
+  if (row.entry == kSchemaItselfIndex || row.type != kRegisteredStringType) return;
   static const std::map<std::string_view, Role> kRoles = {
       {"HLO", Role::kHlo},
       {"Source locations", Role::kStack},
@@ -67,7 +67,7 @@ void RegisteredModules::AddPayload(const recording::PayloadRow& row) {
 void RegisteredModules::Build(const RecordedStrings& strings) {
   // Compiler threads register at the same time; each registers one executable after the other.
   struct Open {
-    uint32_t module = kNone;
+    uint32_t module = kNoIndex;
     uint32_t title = 0;  // Title of the thunk whose strings follow.
     bool stack_seen = false;
   };
@@ -85,7 +85,7 @@ void RegisteredModules::Build(const RecordedStrings& strings) {
       module_of_title_[entry.id] = now.module;
       continue;
     }
-    if (now.module == kNone) continue;
+    if (now.module == kNoIndex) continue;
     RegisteredModule& module = modules_[now.module];
     if (text.starts_with("Thunk:#")) {
       now.title = entry.id;

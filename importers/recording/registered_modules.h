@@ -52,11 +52,11 @@ class RegisteredModules {
 
   const std::vector<RegisteredModule>& modules() const { return modules_; }
 
-  static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint32_t kNoIndex = UINT32_MAX;
   // Index of the module that a title (of the module itself or of a thunk) was registered for.
   uint32_t ModuleOf(uint32_t title) const {
     const auto it = module_of_title_.find(title);
-    return it == module_of_title_.end() ? kNone : it->second;
+    return it == module_of_title_.end() ? kNoIndex : it->second;
   }
 
  private:

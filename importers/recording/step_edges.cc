@@ -130,7 +130,7 @@ void StepEdges::MarkLaunches(const WorkPass& pass, RecordedProcess& process) con
         work.correlation == 0 ? nullptr : process.launches.Find(work.correlation);
     if (launch != nullptr) launch->call = call;
   };
-  for (const WorkPass::Work& work : pass.works) mark(work, RecordedLaunch::kNotAsked);
+  for (const WorkPass::Work& work : pass.works) mark(work, RecordedLaunch::kLeftOutIndex);
   // One activity in the window is enough.
   for (const WorkPass::Work& work : pass.works) {
     if (inside(work)) mark(work, 0);

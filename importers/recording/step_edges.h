@@ -34,7 +34,7 @@ class StepEdges {
   };
 
   // Reads calls and activities of the recording, unless no run is marked. Marks launches of
-  // `process` outside the window as kNotAsked.
+  // `process` outside the window as kLeftOutIndex.
   Status Read(const std::string& path, uint64_t bytes, RecordedProcess& process);
 
   // False: everything in the recording belongs to the window.

@@ -25,7 +25,7 @@ _CONSTANT = re.compile(
 # A number's name has a unit or a role.
 _ROLE = re.compile(
     r"(Ns|Us|Ms|S|Seconds|Minutes|Hours|Hz|Bytes|Bits|KiB|MiB|GiB|Pct|Percent|Ratio|Share|Factor|Fraction|Scale"
-    r"|Max|Min|Limit|Count|Size|Width|Height|Depth|Length|Capacity|Default|Version|Threshold|Offset|Index|Shift|Mask|Flag"
+    r"|Max|Min|Limit|Count|Size|Width|Column|Height|Depth|Length|Capacity|Default|Version|Threshold|Offset|Index|Shift|Mask|Flag"
     r"|Id|Ids|Rows|Columns|Lines|Words|Characters|Digits|Levels|Steps|Launches|Level|Code|Status|Number|Tag|Field|Type"
     r"|Seed|Magic|Tries|Threads|Rank|Position|Weight|Cost|Page|Batch|Block|Epsilon|Tolerance|Quantile|Percentile)(?=[A-Z\d]|$)"
 )

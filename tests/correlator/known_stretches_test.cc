@@ -27,7 +27,7 @@ TEST_F(KnownStretchesTest, ProgramWithAKnownPrefixIsNotTheKnownProgram) {
   EXPECT_EQ(known_.FindPrefix(known, 6, &followed), eval);
   const Cases fresh = {1, 2, 3, 9, 4, 5, 1, 2, 3, 9};
   followed = 0;
-  EXPECT_EQ(known_.FindPrefix(fresh, 6, &followed), KnownStretches::kNone);
+  EXPECT_EQ(known_.FindPrefix(fresh, 6, &followed), KnownStretches::kNoIndex);
 }
 
 // The next search need not repeat the steps of the previous one.
@@ -36,17 +36,17 @@ TEST_F(KnownStretchesTest, SearchContinuesFromThePreviousEnd) {
   Pattern({3});
   const Cases cases = {1, 2, 3, 1, 2, 3, 7, 7};
   size_t followed = 0;
-  EXPECT_NE(known_.FindPrefix(cases, 4, &followed), KnownStretches::kNone);
+  EXPECT_NE(known_.FindPrefix(cases, 4, &followed), KnownStretches::kNoIndex);
   EXPECT_EQ(followed, 3U) << "5 launches, less the 2 of the pattern";
   const std::span<const uint32_t> rest = std::span(cases).subspan(2);
-  EXPECT_EQ(known_.FindPrefix(rest, 4, &followed), KnownStretches::kNone) << "7 begins nothing";
+  EXPECT_EQ(known_.FindPrefix(rest, 4, &followed), KnownStretches::kNoIndex) << "7 begins nothing";
 }
 
 TEST_F(KnownStretchesTest, CutLaunchesAreKeptApartFromWholeOnes) {
   const Cases cases = {1, 2};
   const uint32_t whole = known_.Remember(cases, {{}, {}});
   EXPECT_EQ(known_.Find(cases), whole);
-  EXPECT_EQ(known_.Find(cases, nullptr, 2), KnownStretches::kNone);
+  EXPECT_EQ(known_.Find(cases, nullptr, 2), KnownStretches::kNoIndex);
   const uint32_t cut = known_.Remember(cases, {{}, {}}, 2);
   EXPECT_EQ(known_.Find(cases, nullptr, 2), cut);
   EXPECT_EQ(known_.Find(cases), whole);

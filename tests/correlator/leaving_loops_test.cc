@@ -57,7 +57,7 @@ TEST(LeavingLoops, LoopConditionRunsOnceMoreThanTheBody) {
     }
     return text;
   };
-  EXPECT_EQ(between(ThunkProgram::kStart, token("a")), "w1 ");
+  EXPECT_EQ(between(ThunkProgram::kStartIndex, token("a")), "w1 ");
   EXPECT_EQ(between(token("a"), token("a")), "w1 ") << "the next trip";
   EXPECT_EQ(between(token("a"), token("h")), "w1 w2 ");
   EXPECT_EQ(between(token("a"), token("last")), "w1 w2 ") << "the second loop does not run";

@@ -53,7 +53,7 @@ class TableBuilderTest : public testing::Test {
 
 TEST_F(TableBuilderTest, EveryValueRoundTrips) {
   // Both sides of every size that a serial type has, and NULLs in all places.
-  std::vector<int64_t> interesting = {kNullValue, 0, 1, 2, -1, INT64_MAX, INT64_MIN + 1};
+  std::vector<int64_t> interesting = {kNullNumber, 0, 1, 2, -1, INT64_MAX, INT64_MIN + 1};
   for (const int bits : {7, 8, 15, 16, 23, 24, 31, 32, 47, 48, 62}) {
     for (const int64_t off : {-1, 0, 1}) {
       interesting.push_back((int64_t{1} << bits) + off);
@@ -87,8 +87,8 @@ TEST_F(TableBuilderTest, EveryValueRoundTrips) {
     ASSERT_EQ(scan->Int64(0), rowids[i]);
     for (int c = 0; c < 4; ++c) {
       const int64_t want = wanted[i][static_cast<size_t>(c)];
-      ASSERT_EQ(scan->IsNull(c + 1), want == kNullValue);
-      if (want == kNullValue) continue;
+      ASSERT_EQ(scan->IsNull(c + 1), want == kNullNumber);
+      if (want == kNullNumber) continue;
       ASSERT_EQ(scan->Int64(c + 1), want);
     }
   }

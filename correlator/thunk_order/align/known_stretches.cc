@@ -20,7 +20,7 @@ uint64_t HashCases(std::span<const uint32_t> cases) {
 uint32_t KnownStretches::Find(std::span<const uint32_t> cases, const std::vector<Outcome>* outcomes,
                               uint32_t how) const {
   const auto it = by_hash_.find(HashCases(cases));
-  if (it == by_hash_.end()) return kNone;
+  if (it == by_hash_.end()) return kNoIndex;
   for (const uint32_t stretch : it->second) {
     if (stretches_[stretch].how != how) continue;
     if (std::equal(cases.begin(), cases.end(), stretches_[stretch].cases.begin(),
@@ -29,17 +29,17 @@ uint32_t KnownStretches::Find(std::span<const uint32_t> cases, const std::vector
       return stretch;
     }
   }
-  return kNone;
+  return kNoIndex;
 }
 
 uint32_t KnownStretches::FindPrefix(std::span<const uint32_t> cases, size_t ahead,
                                     size_t* followed) const {
   const uint32_t found = OnePrefix(cases);
-  if (found == kNone) return kNone;
+  if (found == kNoIndex) return kNoIndex;
   size_t at = std::max(*followed, stretches_[found].cases.size());
   while (at < ahead && at < cases.size()) {
     const uint32_t next = OnePrefix(cases.subspan(at));
-    if (next == kNone) return kNone;
+    if (next == kNoIndex) return kNoIndex;
     at += stretches_[next].cases.size();
   }
   *followed = at - stretches_[found].cases.size();
@@ -48,14 +48,14 @@ uint32_t KnownStretches::FindPrefix(std::span<const uint32_t> cases, size_t ahea
 
 uint32_t KnownStretches::OnePrefix(std::span<const uint32_t> cases) const {
   const auto it = by_first_case_.find(cases.front());
-  if (it == by_first_case_.end()) return kNone;
+  if (it == by_first_case_.end()) return kNoIndex;
   for (const uint32_t stretch : it->second) {
     const std::vector<uint32_t>& pattern = stretches_[stretch].cases;
     if (pattern.size() >= cases.size()) continue;
     if (!std::equal(pattern.begin(), pattern.end(), cases.begin())) continue;
     if (by_first_case_.contains(cases[pattern.size()])) return stretch;
   }
-  return kNone;
+  return kNoIndex;
 }
 
 uint32_t KnownStretches::Remember(std::span<const uint32_t> cases, std::vector<Outcome> outcomes,

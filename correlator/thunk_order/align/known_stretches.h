@@ -28,13 +28,13 @@ struct KnownStretch {
 
 class KnownStretches {
  public:
-  static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint32_t kNoIndex = UINT32_MAX;
 
   std::vector<KnownStretch>& all() { return stretches_; }
   KnownStretch& operator[](uint32_t stretch) { return stretches_[stretch]; }
 
   // The solved stretch with exactly these launches (and outcomes, if given) and the same mode `how`
-  // (a number of the caller); kNone: not known.
+  // (a number of the caller); kNoIndex: not known.
   uint32_t Find(std::span<const uint32_t> cases, const std::vector<Outcome>* outcomes = nullptr,
                 uint32_t how = 0) const;
   // The longest pattern at the beginning of the launches. Patterns must follow each other from

@@ -109,13 +109,13 @@ void LaunchCases::ReadCases() {
 
 void LaunchCases::PreferKnownGrids() {
   for (LaunchCase& launch : cases_) {
-    if (launch.module != kNoProgram) continue;
+    if (launch.module != kNoProgramIndex) continue;
     const auto told = [&](const Candidate& candidate) {
       return programs_[candidate.program]->tokens()[candidate.token].grid[0] != 0;
     };
     if (std::none_of(launch.candidates.begin(), launch.candidates.end(), told)) continue;
     for (Candidate& candidate : launch.candidates) {
-      candidate.doubt = told(candidate) ? 0 : align::kOfUntoldSize;
+      candidate.doubt = told(candidate) ? 0 : align::kUnknownSizeCost;
     }
   }
 }
@@ -140,7 +140,7 @@ void LaunchCases::CompareSizes() {
   };
   for (size_t c = 0; c < cases_.size(); ++c) {
     const LaunchCase& launch = cases_[c];
-    if (launch.module != kNoProgram || launch.candidates.size() < 2) continue;
+    if (launch.module != kNoProgramIndex || launch.candidates.size() < 2) continue;
     const model::LaunchConfig& config = run_.configs[judged_[c].config - 1];
     if (!config.grid[0] || !config.block[0]) continue;
     Sizes& sizes = by_symbol[{judged_[c].process_id, PlainSymbol(config.symbol)}];
@@ -158,7 +158,7 @@ void LaunchCases::CompareSizes() {
       const int64_t expected = *std::next(sizes.elements.begin(), rank);
       for (Candidate& candidate : cases_[c].candidates) {
         const ThunkToken& token = programs_[candidate.program]->tokens()[candidate.token];
-        candidate.doubt = token.elements == expected ? 0 : align::kOfAnotherSize;
+        candidate.doubt = token.elements == expected ? 0 : align::kOtherSizeCost;
       }
     }
   }
@@ -186,7 +186,7 @@ void LaunchCases::FindMissing() {
     Symbol& symbol = *symbol_of(c);
     if (symbol.number == 0) symbol.number = static_cast<uint32_t>(symbols.size());
     if (!config.symbol.starts_with("wrapped_")) launch.symbol = symbol.number;
-    if (launch.module != kNoProgram || !config.grid[0] || !config.block[0]) continue;
+    if (launch.module != kNoProgramIndex || !config.grid[0] || !config.block[0]) continue;
     Size size;
     for (size_t d = 0; d < 3; ++d) {
       size[d] = config.grid[d].value_or(1);
@@ -197,7 +197,7 @@ void LaunchCases::FindMissing() {
   }
   for (size_t c = 0; c < cases_.size(); ++c) {
     LaunchCase& launch = cases_[c];
-    if (launch.module != kNoProgram || launch.candidates.empty()) continue;
+    if (launch.module != kNoProgramIndex || launch.candidates.empty()) continue;
     const Symbol& symbol = *symbol_of(c);
     // Some thunk lists have the exact size.
     const bool told = std::all_of(
@@ -250,7 +250,7 @@ std::vector<Candidate> LaunchCases::CandidatesOf(const JudgedCase& judged,
   if (config.kind == model::ActivityKind::kGraph) {
     for (const Id id : modules_of_[judged.process_id]) {
       const auto module = static_cast<uint32_t>(id - 1);
-      if (launch.module != kNoProgram
+      if (launch.module != kNoProgramIndex
               ? launch.module != module
               : judged.names_module &&
                     std::find(judged.among.begin(), judged.among.end(), id) == judged.among.end()) {
@@ -278,12 +278,12 @@ std::vector<Candidate> LaunchCases::CandidatesOf(const JudgedCase& judged,
     if (fresh) {
       it->second = programs_[module]->NotObserved([&](std::string_view other) {
         return observed_.contains({module, other}) ||
-               (observed_.contains({kNoProgram, other}) && owners_of(other).size() == 1);
+               (observed_.contains({kNoProgramIndex, other}) && owners_of(other).size() == 1);
       });
     }
     add(module, programs_[module]->Matches(config, it->second));
   };
-  if (launch.module != kNoProgram) {
+  if (launch.module != kNoProgramIndex) {
     matches(launch.module);
     return candidates;
   }

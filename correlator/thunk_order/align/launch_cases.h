@@ -89,7 +89,7 @@ class LaunchCases {
   std::map<model::Id, Owners> owners_;                      // By process.
   size_t graph_candidates_ = 0;                             // Sum over all graph-level rows so far.
   std::map<model::Id, std::vector<model::Id>> modules_of_;  // Each program once.
-  // Pairs (module, symbol) that the run contains with certainty, and (kNoProgram, symbol) for
+  // Pairs (module, symbol) that the run contains with certainty, and (kNoProgramIndex, symbol) for
   // launches without a known module.
   std::set<std::pair<uint32_t, std::string_view>> observed_;
   // By process and module.

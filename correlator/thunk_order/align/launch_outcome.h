@@ -28,8 +28,8 @@ struct LaunchCase {
   LaunchKind kind = LaunchKind::kOther;
   CollectiveKind collective = CollectiveKind::kAny;
   LibraryKind library = LibraryKind::kAny;
-  std::vector<Candidate> candidates;     // Possible tokens; empty: no anchor.
-  uint32_t module = AlignedItem::kNone;  // From the source; index among the programs.
+  std::vector<Candidate> candidates;        // Possible tokens; empty: no anchor.
+  uint32_t module = AlignedItem::kNoIndex;  // From the source; index among the programs.
   Said said = Said::kNothing;
   uint32_t symbol = 0;  // Number of its kernel's name; 0: the name is that of a single op.
   // Launches with that name have more sizes than there are modules with such a kernel. A module is
@@ -41,7 +41,7 @@ struct LaunchCase {
 };
 
 struct Outcome {
-  uint32_t program = AlignedItem::kNone;  // kNone: no result.
+  uint32_t program = AlignedItem::kNoIndex;  // kNoIndex: no result.
   uint32_t token = 0;
   uint32_t last_token = 0;  // For a graph-level row that covers several tokens.
   Doubt doubt = Doubt::kNone;

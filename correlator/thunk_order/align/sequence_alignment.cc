@@ -11,7 +11,7 @@ namespace {
 using namespace align;  // NOLINT: this file uses all its costs.
 
 struct State {
-  uint32_t program = AlignedItem::kNone;  // Program of the last match; kNone: none yet.
+  uint32_t program = AlignedItem::kNoIndex;  // Program of the last match; kNoIndex: none yet.
   uint32_t token = 0;
   uint32_t group = 0;  // Group of the last match.
   uint32_t back = 0;   // Index of the state after the previous item.
@@ -63,20 +63,21 @@ class Aligner {
     return std::span(states_).subspan(begin_[item], begin_[item + 1] - begin_[item]);
   }
 
-  // Cost of matching `to` after `from`; kNever if impossible. `*fresh`: a new execution.
+  // Cost of matching `to` after `from`; kInfiniteCost if impossible. `*fresh`: a new execution.
   int64_t Step(const State& from, const SequenceItem& item, const Candidate& to,
                bool* fresh) const {
     *fresh = true;
     const ThunkProgram& program = *programs_[to.program];
     const int64_t doubt = to.doubt;
-    if (from.program == AlignedItem::kNone) {
-      return doubt + (clean_start_ ? kSkip * program.Skipped(ThunkProgram::kStart, to.token) : 0);
+    if (from.program == AlignedItem::kNoIndex) {
+      return doubt +
+             (clean_start_ ? kSkipCost * program.Skipped(ThunkProgram::kStartIndex, to.token) : 0);
     }
     const bool both_told = item.group != 0 && from.group != 0;
-    int64_t best = kNever;
+    int64_t best = kInfiniteCost;
     if (!both_told || item.group != from.group) {
-      best = kStart + kSkip * programs_[from.program]->SkippedToEnd(from.token) +
-             kSkip * program.Skipped(ThunkProgram::kStart, to.token);
+      best = kStartCost + kSkipCost * programs_[from.program]->SkippedToEnd(from.token) +
+             kSkipCost * program.Skipped(ThunkProgram::kStartIndex, to.token);
     }
     if (from.program == to.program && (!both_told || item.group == from.group)) {
       int64_t skipped = program.Skipped(from.token, to.token);
@@ -86,17 +87,17 @@ class Aligner {
                                                        token.kind != ThunkKind::kGraph))) {
         skipped = 0;
       }
-      if (skipped >= 0 && kSkip * skipped <= best) {
-        best = kSkip * skipped;
+      if (skipped >= 0 && kSkipCost * skipped <= best) {
+        best = kSkipCost * skipped;
         *fresh = false;
       }
     }
-    return best >= kNever ? kNever : best + doubt;
+    return best >= kInfiniteCost ? kInfiniteCost : best + doubt;
   }
 
   int64_t EndCost(const State& state) const {
-    if (!clean_end_ || state.program == AlignedItem::kNone) return 0;
-    return kSkip * programs_[state.program]->SkippedToEnd(state.token);
+    if (!clean_end_ || state.program == AlignedItem::kNoIndex) return 0;
+    return kSkipCost * programs_[state.program]->SkippedToEnd(state.token);
   }
 
   void Forward() {
@@ -109,7 +110,7 @@ class Aligner {
       next.clear();
       for (const Candidate& candidate : *item.candidates) {
         State state;
-        state.cost = kNever;
+        state.cost = kInfiniteCost;
         for (uint32_t p = 0; p < previous.size(); ++p) {
           bool fresh = false;
           const int64_t step = Step(previous[p], item, candidate, &fresh);
@@ -118,7 +119,7 @@ class Aligner {
           state.back = p;
           state.fresh = fresh;
         }
-        if (state.cost >= kNever) continue;
+        if (state.cost >= kInfiniteCost) continue;
         state.program = candidate.program;
         state.token = candidate.token;
         state.doubt = candidate.doubt;
@@ -127,7 +128,7 @@ class Aligner {
         next.push_back(state);
       }
       const bool late = states_.size() > kMaxStateCount;
-      cut_off_.push_back(kNever);
+      cut_off_.push_back(kInfiniteCost);
       const bool cut =
           Keep(late ? kMaxLateMatchedStates : kMaxMatchedStates, &next, &cut_off_.back());
       // Omitted states may have been equally good in the end: all items are in doubt until one has
@@ -137,13 +138,13 @@ class Aligner {
       foreign.clear();
       for (uint32_t p = 0; p < previous.size(); ++p) {
         State state = previous[p];
-        state.cost += kForeign;
+        state.cost += kForeignCost;
         state.back = p;
         state.matched = state.fresh = false;
         state.doubt = 0;
         foreign.push_back(state);
       }
-      int64_t unused = kNever;
+      int64_t unused = kInfiniteCost;
       Keep(late ? 1 : kMaxForeignStates, &foreign, &unused);
       next.insert(next.end(), foreign.begin(), foreign.end());
       states_.insert(states_.end(), next.begin(), next.end());
@@ -155,10 +156,10 @@ class Aligner {
   // True if states near the best were omitted. `cut_off`: cost of the cheapest omitted one.
   static bool Keep(size_t most, std::vector<State>* states, int64_t* cut_off) {
     if (states->size() <= 1) return false;
-    int64_t best = kNever;
+    int64_t best = kInfiniteCost;
     for (const State& state : *states) best = std::min(best, state.cost);
     std::erase_if(*states, [&](const State& state) {
-      if (state.cost <= best + kWorst) return false;
+      if (state.cost <= best + kMaxExcessCost) return false;
       *cut_off = std::min(*cut_off, state.cost);
       return true;
     });
@@ -182,19 +183,19 @@ class Aligner {
       if (doubtful_[i]) Raise(Doubt::kTooManyWays, &result->items[i].doubt);
       if (i == 0) break;
       const auto earlier = Behind(i - 1);
-      before.assign(earlier.size(), kNever);
+      before.assign(earlier.size(), kInfiniteCost);
       for (size_t e = 0; e < earlier.size(); ++e) {
         for (size_t s = 0; s < states.size(); ++s) {
-          int64_t step = kNever;
+          int64_t step = kInfiniteCost;
           if (states[s].matched) {
             bool fresh = false;
             step = Step(earlier[e], items_[i],
                         {states[s].program, states[s].token, states[s].doubt}, &fresh);
           } else if (states[s].program == earlier[e].program &&
                      states[s].token == earlier[e].token && states[s].group == earlier[e].group) {
-            step = kForeign;
+            step = kForeignCost;
           }
-          if (step < kNever) before[e] = std::min(before[e], step + after[s]);
+          if (step < kInfiniteCost) before[e] = std::min(before[e], step + after[s]);
         }
       }
       after.swap(before);
@@ -203,11 +204,12 @@ class Aligner {
 
   void Judge(std::span<const State> states, std::span<const int64_t> after, int64_t best,
              AlignedItem* item) const {
-    if (item->program == AlignedItem::kNone) return;
+    if (item->program == AlignedItem::kNoIndex) return;
     const uint32_t instruction = programs_[item->program]->tokens()[item->token].instruction;
     for (size_t s = 0; s < states.size(); ++s) {
       const State& state = states[s];
-      if (!state.matched || after[s] >= kNever || state.cost + after[s] > best + kSlack) continue;
+      if (!state.matched || after[s] >= kInfiniteCost || state.cost + after[s] > best + kSlackCost)
+        continue;
       const int64_t whole = state.cost + after[s];
       if (state.program != item->program) {
         item->doubt = std::max(item->doubt, DoubtOfModule(whole, best));
@@ -220,8 +222,8 @@ class Aligner {
   // Another program is possible at the cost `whole`. Differences below a unit of cost are doubts
   // about sizes (order_limits.h); only these can be evidence against the other program.
   static Doubt DoubtOfModule(int64_t whole, int64_t best) {
-    return whole % kUnit - best % kUnit < kOfAnotherSize ? Doubt::kEqualModule
-                                                         : Doubt::kAnotherModule;
+    return whole % kUnitCost - best % kUnitCost < kOtherSizeCost ? Doubt::kEqualModule
+                                                                 : Doubt::kAnotherModule;
   }
 
   // Another instruction of the program is possible at the cost `whole`.
@@ -234,7 +236,7 @@ class Aligner {
   // single candidate.
   void DoubtWhatWasCutOff(const std::vector<uint32_t>& path, Alignment* result) const {
     size_t begin = 0;  // First item after such an item.
-    int64_t cheapest = kNever;
+    int64_t cheapest = kInfiniteCost;
     for (size_t i = 0; i <= items_.size(); ++i) {
       const bool end = i == items_.size();
       if (!end) cheapest = std::min(cheapest, cut_off_[i]);
@@ -242,11 +244,11 @@ class Aligner {
           end || (Behind(i)[path[i]].matched && items_[i].candidates->size() == 1);
       if (!one_thing_only) continue;
       const int64_t cost = end ? result->cost : Behind(i)[path[i]].cost;
-      for (size_t k = begin; k < i && cheapest <= cost + kSlack; ++k) {
+      for (size_t k = begin; k < i && cheapest <= cost + kSlackCost; ++k) {
         Raise(Doubt::kTooManyWays, &result->items[k].doubt);
       }
       begin = i + 1;
-      cheapest = kNever;
+      cheapest = kInfiniteCost;
     }
   }
 
@@ -269,19 +271,20 @@ Alignment AlignSequence(std::span<const ThunkProgram* const> programs,
   const AlignedItem* first = nullptr;
   const AlignedItem* last = nullptr;
   for (const AlignedItem& item : alignment.items) {
-    if (item.program == AlignedItem::kNone) continue;
+    if (item.program == AlignedItem::kNoIndex) continue;
     if (first == nullptr) first = &item;
     last = &item;
   }
   if (first == nullptr) return alignment;
-  const bool whole = programs[first->program]->Skipped(ThunkProgram::kStart, first->token) == 0 &&
-                     programs[last->program]->SkippedToEnd(last->token) == 0;
+  const bool whole =
+      programs[first->program]->Skipped(ThunkProgram::kStartIndex, first->token) == 0 &&
+      programs[last->program]->SkippedToEnd(last->token) == 0;
   if (whole) return alignment;
   const Alignment lost = Aligner(programs, items, true, true).Run();
   for (size_t i = 0; i < items.size(); ++i) {
     AlignedItem& item = alignment.items[i];
     const AlignedItem& other = lost.items[i];
-    if (item.program == AlignedItem::kNone || items[i].candidates->size() == 1) continue;
+    if (item.program == AlignedItem::kNoIndex || items[i].candidates->size() == 1) continue;
     const bool same = other.doubt == Doubt::kNone && other.program == item.program &&
                       programs[item.program]->tokens()[item.token].instruction ==
                           programs[item.program]->tokens()[other.token].instruction;

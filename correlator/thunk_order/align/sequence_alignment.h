@@ -32,7 +32,7 @@ namespace xlatrace::correlator {
 struct Candidate {
   uint32_t program = 0;  // Index among the programs.
   uint32_t token = 0;
-  // Other candidates fit the launch better: align::kOfAnotherSize or align::kOfUntoldSize.
+  // Other candidates fit the launch better: align::kOtherSizeCost or align::kUnknownSizeCost.
   uint16_t doubt = 0;
 };
 
@@ -42,15 +42,15 @@ struct SequenceItem {
 };
 
 struct AlignedItem {
-  static constexpr uint32_t kNone = UINT32_MAX;
-  uint32_t program = kNone;  // kNone: fits nowhere.
-  uint32_t token = kNone;
+  static constexpr uint32_t kNoIndex = UINT32_MAX;
+  uint32_t program = kNoIndex;  // kNoIndex: fits nowhere.
+  uint32_t token = kNoIndex;
   uint32_t execution = 0;      // Incremented at each start.
   Doubt doubt = Doubt::kNone;  // kNone: no other instruction is possible.
 };
 
 // A missing index among the programs.
-inline constexpr uint32_t kNoProgram = AlignedItem::kNone;
+inline constexpr uint32_t kNoProgramIndex = AlignedItem::kNoIndex;
 
 struct Alignment {
   std::vector<AlignedItem> items;  // One per given item.

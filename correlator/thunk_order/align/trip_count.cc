@@ -99,7 +99,7 @@ bool TripCounter::MayBeOfCutOff(size_t a, uint32_t token, bool at_end) const {
   return std::any_of(can_be.begin(), can_be.end(), [&](const Candidate& c) {
     const ThunkProgram& program = *programs_[c.program];
     if (c.program == of && program.tokens()[c.token].instruction == own) return false;
-    return (at_end ? program.Skipped(ThunkProgram::kStart, c.token)
+    return (at_end ? program.Skipped(ThunkProgram::kStartIndex, c.token)
                    : program.SkippedToEnd(c.token)) == 0;
   });
 }
@@ -119,7 +119,7 @@ bool TripCounter::CountBetween(size_t first, size_t past) {
   std::vector<uint32_t> kernels;
   std::vector<uint32_t> optional;
   if (!program.KernelsBetween(
-          begins ? ThunkProgram::kStart : anchors_[first - 1].item.token,
+          begins ? ThunkProgram::kStartIndex : anchors_[first - 1].item.token,
           ends ? static_cast<uint32_t>(program.size()) : anchors_[past].item.token,
           kMaxUnrolledLaunches, &kernels, &optional)) {
     return false;
@@ -241,7 +241,7 @@ void TripCounter::CountMarkersBetween(size_t first, size_t past) {
     return past == anchors_.size() || anchors_[past].item.execution != any.execution;
   };
   const auto before = [&] {
-    return begins() ? ThunkProgram::kStart : anchors_[first - 1].item.token;
+    return begins() ? ThunkProgram::kStartIndex : anchors_[first - 1].item.token;
   };
   const auto behind = [&] {
     return ends() ? static_cast<uint32_t>(program.size()) : anchors_[past].item.token;

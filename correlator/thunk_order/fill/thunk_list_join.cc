@@ -101,7 +101,7 @@ void JoinThunkList(const model::HloModule& module, std::vector<model::Thunk>* th
   };
 
   // Kernels first, then the thunks between two of them.
-  uint32_t before = ThunkProgram::kStart;
+  uint32_t before = ThunkProgram::kStartIndex;
   size_t begin = 0;
   const auto fill = [&](size_t end, uint32_t after) {
     std::vector<WindowActivity> activities;
@@ -125,7 +125,7 @@ void JoinThunkList(const model::HloModule& module, std::vector<model::Thunk>* th
   };
   for (size_t k = 0; k < items.size(); ++k) {
     const AlignedItem& item = alignment.items[k];
-    if (item.program == AlignedItem::kNone || item.doubt != Doubt::kNone) continue;
+    if (item.program == AlignedItem::kNoIndex || item.doubt != Doubt::kNone) continue;
     (*thunks)[places[k]].instruction = name(item.token);
     fill(places[k], item.token);
     before = item.token;

@@ -35,10 +35,10 @@ struct WindowToken {
 };
 
 struct WindowChoice {
-  static constexpr uint32_t kOutside = UINT32_MAX;
-  uint32_t token = kOutside;         // Index of the window's token.
-  uint32_t last_token = kOutside;    // For a graph-level row: the last covered token.
-  Doubt doubt = Doubt::kAnotherWay;  // kNone if no other choice is possible.
+  static constexpr uint32_t kNoTokenIndex = UINT32_MAX;
+  uint32_t token = kNoTokenIndex;       // Index of the window's token.
+  uint32_t last_token = kNoTokenIndex;  // For a graph-level row: the last covered token.
+  Doubt doubt = Doubt::kAnotherWay;     // kNone if no other choice is possible.
 
   bool IsOnly() const { return doubt == Doubt::kNone; }
 };
@@ -54,7 +54,7 @@ bool UsesLibrary(const ThunkToken& thunk, const WindowActivity& activity);
 // True if a window of this size can be solved; time and memory grow with the product.
 bool FitsWindow(size_t tokens, size_t activities);
 
-// One choice per activity; kOutside if the window is too large.
+// One choice per activity; kNoTokenIndex if the window is too large.
 std::vector<WindowChoice> AssignWindow(std::span<const WindowToken> tokens,
                                        std::span<const WindowActivity> activities);
 

@@ -20,7 +20,7 @@ void DoubtOddCalls(const std::function<uint32_t(uint32_t launch_case)>& kernel_o
     uint64_t open = UINT64_MAX;
     for (size_t k = 0; k <= stretch.outcomes.size(); ++k) {
       Outcome* outcome = k < stretch.outcomes.size() ? &stretch.outcomes[k] : nullptr;
-      const bool counts = outcome != nullptr && outcome->program != AlignedItem::kNone &&
+      const bool counts = outcome != nullptr && outcome->program != AlignedItem::kNoIndex &&
                           outcome->shared_window != 0;
       const uint64_t key = counts ? uint64_t{outcome->program} << 32 | outcome->token : UINT64_MAX;
       if (open != UINT64_MAX && key != open) {

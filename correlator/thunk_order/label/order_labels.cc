@@ -20,7 +20,7 @@ void OrderLabels::CountGraphRow(const Outcome& outcome, int64_t duration_ns) {
 
 Doubt OrderLabels::DoubtOf(const Outcome& outcome) const {
   Doubt doubt = outcome.doubt;
-  if (outcome.program == AlignedItem::kNone) return doubt;
+  if (outcome.program == AlignedItem::kNoIndex) return doubt;
   const ModuleEntry& entry = modules_.entry(static_cast<Id>(outcome.program) + 1);
   if (!entry.whole_schedule) Raise(Doubt::kPartOfSchedule, &doubt);
   if (entry.another_run) Raise(Doubt::kHloOfAnotherRun, &doubt);
@@ -28,7 +28,7 @@ Doubt OrderLabels::DoubtOf(const Outcome& outcome) const {
 }
 
 bool OrderLabels::IsToldOtherwise(const JudgedCase& judged, const Outcome& outcome) const {
-  if (outcome.program == AlignedItem::kNone) return false;
+  if (outcome.program == AlignedItem::kNoIndex) return false;
   const Label& told = tables_.labels[judged.label - 1];
   const bool by_source =
       told.evidence == Evidence::kAnnotation || told.evidence == Evidence::kRange;
@@ -40,7 +40,7 @@ bool OrderLabels::IsToldOtherwise(const JudgedCase& judged, const Outcome& outco
 
 uint32_t OrderLabels::LabelOf(const JudgedCase& judged, const LaunchCase& launch,
                               const Outcome& outcome) {
-  if (outcome.program == AlignedItem::kNone || launch.IsKnown()) return 0;
+  if (outcome.program == AlignedItem::kNoIndex || launch.IsKnown()) return 0;
   return launch.kind == LaunchKind::kGraph ? SharedLabelOf(outcome) : OwnLabelOf(judged, outcome);
 }
 

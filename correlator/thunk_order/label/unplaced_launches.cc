@@ -53,7 +53,7 @@ void LabelLoneGraphRows(const OrderedRun& ordered, LaunchCases* read, OrderLabel
     if (rows.empty()) continue;
     double total = 0;
     double most = 0;
-    uint32_t heaviest = kNoProgram;
+    uint32_t heaviest = kNoProgramIndex;
     std::set<uint32_t> candidates;
     for (const auto& [symbol, owners] :
          read->OwnersOf(ordered.run.DeviceOf(rows.front()).process_id)) {
@@ -64,12 +64,12 @@ void LabelLoneGraphRows(const OrderedRun& ordered, LaunchCases* read, OrderLabel
       double weight = 0;
       for (const ThunkToken& token : programs[p]->tokens()) weight += token.cost_ns;
       total += weight;
-      if (heaviest == kNoProgram || weight > most) {
+      if (heaviest == kNoProgramIndex || weight > most) {
         most = weight;
         heaviest = p;
       }
     }
-    if (heaviest == kNoProgram || most < kShareOfTheOne * total) continue;
+    if (heaviest == kNoProgramIndex || most < kShareOfTheOne * total) continue;
     Outcome outcome;
     outcome.program = heaviest;
     outcome.last_token = static_cast<uint32_t>(programs[heaviest]->size()) - 1;

@@ -9,7 +9,7 @@ namespace xlatrace::correlator {
 void ProgramRegions::Clear() {
   regions_.assign(1, Region());
   choices_.clear();
-  open_.assign(1, kTop);
+  open_.assign(1, kTopIndex);
   open_choice_.clear();
 }
 
@@ -41,10 +41,10 @@ void ProgramRegions::EndChoice() { open_choice_.pop_back(); }
 
 void ProgramRegions::Count(const std::vector<bool>& required) {
   required_ = required;
-  inner_.assign(required.size(), kTop);
+  inner_.assign(required.size(), kTopIndex);
   before_.assign(required.size(), 0);
-  regions_[kTop].end = static_cast<uint32_t>(required.size());
-  regions_[kTop].total = CountRegion(kTop, required);
+  regions_[kTopIndex].end = static_cast<uint32_t>(required.size());
+  regions_[kTopIndex].total = CountRegion(kTopIndex, required);
 }
 
 int64_t ProgramRegions::CountRegion(uint32_t id, const std::vector<bool>& required) {
@@ -79,7 +79,7 @@ void ProgramRegions::CountLoop(Loop* loop) {
   int64_t unused = 0;
   loop->before = Enter(loop->begin, loop->region, &unused);
   loop->after = Leave(loop->end - 1, loop->region, loop->body, &unused);
-  if (loop->body != kTop) {
+  if (loop->body != kTopIndex) {
     regions_[loop->body].leaving = regions_[loop->body].before - loop->before;
   }
 }
@@ -107,7 +107,7 @@ uint32_t ProgramRegions::Common(uint32_t a, uint32_t b, uint32_t* below_a,
                                 uint32_t* below_b) const {
   uint32_t x = inner_[a];
   uint32_t y = inner_[b];
-  *below_a = *below_b = kTop;
+  *below_a = *below_b = kTopIndex;
   while (x != y) {
     const bool deeper = regions_[x].depth >= regions_[y].depth;
     if (deeper) {
@@ -123,35 +123,36 @@ uint32_t ProgramRegions::Common(uint32_t a, uint32_t b, uint32_t* below_a,
 
 bool ProgramRegions::Exclusive(uint32_t a, uint32_t b) const {
   if (inner_[a] == inner_[b]) return false;
-  uint32_t below_a = kTop;
-  uint32_t below_b = kTop;
+  uint32_t below_a = kTopIndex;
+  uint32_t below_b = kTopIndex;
   Common(a, b, &below_a, &below_b);
-  return below_a != kTop && below_b != kTop && regions_[below_a].choice == regions_[below_b].choice;
+  return below_a != kTopIndex && below_b != kTopIndex &&
+         regions_[below_a].choice == regions_[below_b].choice;
 }
 
 int64_t ProgramRegions::Skipped(uint32_t from, uint32_t to) const {
   if (inner_[from] == inner_[to]) return before_[to] - AfterToken(from);
-  uint32_t below_from = kTop;
-  uint32_t below_to = kTop;
+  uint32_t below_from = kTopIndex;
+  uint32_t below_to = kTopIndex;
   const uint32_t common = Common(from, to, &below_from, &below_to);
-  const bool exclusive = below_from != kTop && below_to != kTop &&
+  const bool exclusive = below_from != kTopIndex && below_to != kTopIndex &&
                          regions_[below_from].choice == regions_[below_to].choice;
   if (exclusive) return -1;
   int64_t cost = 0;
-  const int64_t left = Leave(from, common, kTop, &cost);
+  const int64_t left = Leave(from, common, kTopIndex, &cost);
   const int64_t entered = Enter(to, common, &cost);
   return cost + entered - left;
 }
 
 int64_t ProgramRegions::SkippedFromStart(uint32_t to) const {
   int64_t cost = 0;
-  const int64_t at = Enter(to, kTop, &cost);
+  const int64_t at = Enter(to, kTopIndex, &cost);
   return at + cost;
 }
 
 int64_t ProgramRegions::SkippedToEnd(uint32_t from) const {
   int64_t cost = 0;
-  const int64_t at = Leave(from, kTop, kTop, &cost);
+  const int64_t at = Leave(from, kTopIndex, kTopIndex, &cost);
   return total() - at + cost;
 }
 

@@ -18,12 +18,12 @@ namespace xlatrace::correlator {
 
 class ProgramRegions {
  public:
-  static constexpr uint32_t kTop = 0;  // The region that always runs.
+  static constexpr uint32_t kTopIndex = 0;  // The region that always runs.
 
   // A loop from the walk. Its condition, if it has launches, precedes its body.
   struct Loop {
-    uint32_t region = kTop;  // The region that directly contains it.
-    uint32_t body = kTop;    // Region of the body; kTop: the body always runs.
+    uint32_t region = kTopIndex;  // The region that directly contains it.
+    uint32_t body = kTopIndex;    // Region of the body; kTopIndex: the body always runs.
     uint32_t begin = 0;
     uint32_t end = 0;
     int64_t before = 0;  // Kernels of its region before it, and up to its end.
@@ -45,7 +45,7 @@ class ProgramRegions {
   void Count(const std::vector<bool>& required);
 
   // Kernels of the top region and of the smallest branches.
-  int64_t total() const { return regions_[kTop].total; }
+  int64_t total() const { return regions_[kTopIndex].total; }
   // Missing kernels if `to` follows `from` in the same trip; -1: it cannot.
   int64_t Skipped(uint32_t from, uint32_t to) const;
   int64_t SkippedFromStart(uint32_t to) const;
@@ -59,7 +59,7 @@ class ProgramRegions {
 
  private:
   struct Region {
-    uint32_t parent = kTop;
+    uint32_t parent = kTopIndex;
     uint32_t choice = 0;
     uint32_t depth = 0;
     uint32_t begin = 0;
@@ -81,7 +81,7 @@ class ProgramRegions {
   // to `cost`. `around`: the region whose loop repeats.
   int64_t Leave(uint32_t token, uint32_t region, uint32_t around, int64_t* cost) const;
   int64_t Enter(uint32_t token, uint32_t region, int64_t* cost) const;
-  // The innermost region that contains both, and its direct child regions; kTop if a token is
+  // The innermost region that contains both, and its direct child regions; kTopIndex if a token is
   // directly in it.
   uint32_t Common(uint32_t a, uint32_t b, uint32_t* below_a, uint32_t* below_b) const;
 

@@ -163,11 +163,11 @@ void ThunkProgram::UnrollInto(uint32_t begin, uint32_t end, size_t loops, size_t
 bool ThunkProgram::KernelsBetween(uint32_t from, uint32_t to, size_t most,
                                   std::vector<uint32_t>* kernels,
                                   std::vector<uint32_t>* optional) const {
-  const uint32_t begin = from == kStart ? 0 : from + 1;
-  if (from != kStart && from >= to) return false;
+  const uint32_t begin = from == kStartIndex ? 0 : from + 1;
+  if (from != kStartIndex && from >= to) return false;
   std::vector<bool> opens_loop(tokens_.size());
   for (const Loop& loop : loops_) {
-    const bool holds_from = from != kStart && from >= loop.begin && from < loop.end;
+    const bool holds_from = from != kStartIndex && from >= loop.begin && from < loop.end;
     const bool holds_to = to >= loop.begin && to < loop.end;
     if (holds_from != holds_to) return false;
     if (holds_from || loop.end <= begin || loop.begin >= to) continue;
@@ -197,9 +197,9 @@ bool ThunkProgram::InLoopWithout(uint32_t token, uint32_t other) const {
 
 bool ThunkProgram::MarkersBetween(uint32_t from, uint32_t to, size_t most,
                                   std::vector<uint32_t>* markers) const {
-  if (from != kStart && (from >= to || InLoopWithout(from, to))) return false;
+  if (from != kStartIndex && (from >= to || InLoopWithout(from, to))) return false;
   if (InLoopWithout(to, from)) return false;
-  const uint32_t begin = from == kStart ? 0 : from + 1;
+  const uint32_t begin = from == kStartIndex ? 0 : from + 1;
   std::vector<bool> opens_loop(tokens_.size());
   std::vector<bool> skipped(tokens_.size());
   for (const Loop& loop : loops_) {
@@ -241,7 +241,7 @@ std::vector<double> ThunkProgram::Repeats(uint32_t first, uint32_t last) const {
 }
 
 int64_t ThunkProgram::Skipped(uint32_t from, uint32_t to) const {
-  if (from == kStart) return regions_.SkippedFromStart(to);
+  if (from == kStartIndex) return regions_.SkippedFromStart(to);
   if (from < to) {
     const int64_t skipped = regions_.Skipped(from, to);
     if (skipped >= 0) return skipped;
@@ -251,7 +251,7 @@ int64_t ThunkProgram::Skipped(uint32_t from, uint32_t to) const {
 }
 
 int64_t ThunkProgram::SkippedToEnd(uint32_t from) const {
-  return from == kStart ? regions_.total() : regions_.SkippedToEnd(from);
+  return from == kStartIndex ? regions_.total() : regions_.SkippedToEnd(from);
 }
 
 std::vector<uint32_t> ThunkProgram::Between(uint32_t from, uint32_t to) const {
@@ -260,7 +260,7 @@ std::vector<uint32_t> ThunkProgram::Between(uint32_t from, uint32_t to) const {
   // If one branch of a conditional runs, the others do not.
   const auto add = [&](uint32_t begin, uint32_t end, bool behind_from, bool before_to) {
     for (uint32_t t = begin; t < end; ++t) {
-      if (behind_from && from != kStart && regions_.Exclusive(from, t)) continue;
+      if (behind_from && from != kStartIndex && regions_.Exclusive(from, t)) continue;
       if (before_to && ends && regions_.Exclusive(t, to)) continue;
       between.push_back(t);
     }
@@ -269,12 +269,12 @@ std::vector<uint32_t> ThunkProgram::Between(uint32_t from, uint32_t to) const {
   const auto add_leaving = [&](uint32_t end, const Loop* within, bool before_to) {
     std::vector<const Loop*> left;  // Innermost first.
     for (const Loop& loop : loops_) {
-      if (loop.counted || from == kStart || from < loop.body || from >= loop.end) continue;
+      if (loop.counted || from == kStartIndex || from < loop.body || from >= loop.end) continue;
       if (&loop != within && end >= loop.end) left.push_back(&loop);
     }
     std::sort(left.begin(), left.end(),
               [](const Loop* a, const Loop* b) { return a->end - a->begin < b->end - b->begin; });
-    uint32_t begin = from == kStart ? 0 : from + 1;
+    uint32_t begin = from == kStartIndex ? 0 : from + 1;
     for (const Loop* loop : left) {
       add(begin, loop->end, true, before_to);
       for (uint32_t t = loop->begin; t < loop->body; ++t) between.push_back(t);
@@ -282,7 +282,8 @@ std::vector<uint32_t> ThunkProgram::Between(uint32_t from, uint32_t to) const {
     }
     add(begin, end, true, before_to);
   };
-  const bool forward = from == kStart || (from < to && (!ends || !regions_.Exclusive(from, to)));
+  const bool forward =
+      from == kStartIndex || (from < to && (!ends || !regions_.Exclusive(from, to)));
   if (forward) {
     add_leaving(to, nullptr, true);
   } else if (const Loop* loop = CommonLoop(from, to)) {

@@ -80,8 +80,8 @@ class ThunkProgram {
   // Number of kernels strictly between `from` and `to` whose records must be missing if the
   // activity of `to` follows that of `from`. It includes loops, all required kernels, and the
   // remainder of an entered branch or trip. Returns -1 if it cannot follow in one execution. `from`
-  // = kStart: from the beginning.
-  static constexpr uint32_t kStart = UINT32_MAX;
+  // = kStartIndex: from the beginning.
+  static constexpr uint32_t kStartIndex = UINT32_MAX;
   int64_t Skipped(uint32_t from, uint32_t to) const;
   // The same up to the end.
   int64_t SkippedToEnd(uint32_t from) const;
@@ -90,10 +90,10 @@ class ThunkProgram {
   // its condition once more, so its tokens follow those of the body.
   std::vector<uint32_t> Between(uint32_t from, uint32_t to) const;
 
-  // The kernels of an execution strictly between two tokens (kStart: from its beginning; size(): to
-  // its end), with loops repeated by their trip counts. `optional`: kernels that may run, too.
-  // False if it is not known: `to` does not follow in the same trip of a loop, a loop in between is
-  // not counted, or there are more than `most`.
+  // The kernels of an execution strictly between two tokens (kStartIndex: from its beginning;
+  // size(): to its end), with loops repeated by their trip counts. `optional`: kernels that may
+  // run, too. False if it is not known: `to` does not follow in the same trip of a loop, a loop in
+  // between is not counted, or there are more than `most`.
   bool KernelsBetween(uint32_t from, uint32_t to, size_t most, std::vector<uint32_t>* kernels,
                       std::vector<uint32_t>* optional) const;
 
@@ -102,7 +102,7 @@ class ThunkProgram {
   // loop, or if there are more than `most`.
   bool MarkersBetween(uint32_t from, uint32_t to, size_t most,
                       std::vector<uint32_t>* markers) const;
-  // True if it is in a loop without `other` (kStart and size() are in none).
+  // True if it is in a loop without `other` (kStartIndex and size() are in none).
   bool InLoopWithout(uint32_t token, uint32_t other) const;
 
   // All tokens in execution order, with loops repeated by their trip counts; not much longer than

@@ -11,7 +11,7 @@ again. Needs Playwright and Debian's chromium (scripts/test makes an environment
 Prints medians over RUNS fresh contexts of three times. The first two start at the navigation: until the first
 paint, and until the app is usable, with all tables except lazy ones decoded. The third is from opening the
 timeline to its first drawing. The next figures are times between frames (median and 95th percentile) while
-the D key pans the timeline, over a step or a third of the run. Next to each is the CPU time of the page's main thread, which other programs on
+the D key pans the timeline. It pans over a step or a third of the run. Next to each is the CPU time of the page's main thread, which other programs on
 the machine change less. The last column is the goal; on a busy machine compare it with CPU times.
 """
 

@@ -23,7 +23,7 @@ struct Baseline {
   std::vector<compare::RunRecord> records;  // Oldest first.
   size_t skipped_lines = 0;
 
-  // From the last accepted change on: what came before says nothing about what is to be expected.
+  // Records since the last accepted change, that one included. Earlier records are not comparable.
   std::vector<compare::RunRecord> Current() const;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The command line of `xlatrace`: which subcommand is meant, what runs it, and the word to whoever
-// meant none.
+// Parses the command line of `xlatrace` and runs the subcommand. An unknown command is an error
+// with a suggestion.
 
 #ifndef XLATRACE_TOOLS_COMMAND_LINE_H_
 #define XLATRACE_TOOLS_COMMAND_LINE_H_

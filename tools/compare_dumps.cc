@@ -76,7 +76,8 @@ std::vector<Pair> PairUp(const std::vector<HloModule>& base, const std::vector<H
   for (const HloModule& module : base) functions[key(module)].first.push_back(&module);
   for (const HloModule& module : now) functions[key(module)].second.push_back(&module);
   for (const auto& [name, sides] : functions) {
-    // Many programs of one name: those of about one size first, as long as it does not take long.
+    // If many programs have one name, pairs of similar size are compared first, until both limits
+    // are reached.
     constexpr size_t kMinTriedCount = 16;
     constexpr size_t kMaxTriedInstructions = 500'000;
     std::vector<std::pair<const HloModule*, const HloModule*>> candidates;
@@ -87,7 +88,7 @@ std::vector<Pair> PairUp(const std::vector<HloModule>& base, const std::vector<H
       return std::abs(static_cast<int64_t>(pair.first->instructions.size()) -
                       static_cast<int64_t>(pair.second->instructions.size()));
     };
-    // Of equals by content, so that swapping the folders swaps the pairs and nothing else.
+    // Ties are ordered by content, so that swapping the folders only swaps the sides of each pair.
     const auto tie = [](const HloModule* x, const HloModule* y) {
       const auto content = [](const HloModule* module) {
         return std::tuple(module->content_hash, std::string_view(module->name));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `diff DUMP DUMP`: what another compiler, flag or release made of the same model, by structure and
-// cost model. No time was measured, and the text says so.
+// `diff DUMP DUMP` compares two compilations of one model by structure and by cost model. The text
+// states that no time was measured.
 //
 // Thread-safety: re-entrant.
 

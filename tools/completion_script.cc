@@ -23,7 +23,7 @@ std::string Quoted(std::string_view text) {
   return out + "'";
 }
 
-// Fish knows backslash and quote as escapes between single quotes.
+// Between single quotes, fish escapes only the backslash and the quote.
 std::string FishQuoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {

@@ -21,8 +21,8 @@ class App;
 
 namespace xlatrace::tools {
 
-// A result, to standard output. False in the Status when it cannot be written (a full disk, say);
-// a reader that went away (`| head`) is no error.
+// Prints a result to standard output. Fails if it cannot be written, for example on a full disk. A
+// reader that closed the pipe (`| head`) is not an error.
 Status PrintResult(std::string_view text);
 
 // "xlatrace: TEXT" on standard error: what is being done, and what was found on the way.

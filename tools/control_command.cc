@@ -45,7 +45,7 @@ struct ControlOptions {
 
 struct Answer {
   recording::FolderEntry entry;
-  recording::ToldState told;  // Nothing said yet: it records.
+  recording::ToldState told;  // The default: recording, without a reported state.
 };
 
 // The processes of the folder's job that are still writing, and those that have ended.
@@ -83,7 +83,7 @@ Status WriteOrder(const std::string& folder, const recording::ControlOrder& orde
   const std::string path = folder + "/" + recording::kControlName;
   const std::string temporary = fmt::format("{}/.control.{}", folder, getpid());
   const std::string text = recording::FormatControl(order);
-  unlink(temporary.c_str());  // Of an earlier process with this number.
+  unlink(temporary.c_str());  // Left by an earlier process with this process id.
   const int fd =
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   const bool written =
@@ -161,7 +161,8 @@ std::string ProfilersAsJson(const HookRecording& hook) {
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-// What lies at `folder` when it is no recording of the collector.
+// `folder` is not a recording of the collector. Prints the status of the framework's own profiler,
+// or returns an error.
 Result<int> NotSteered(const ControlOptions& options, const std::string& folder) {
   if (IsDirectory(folder)) {
     XLATRACE_ASSIGN(const HookRecording hook, ReadHookRecording(folder));

@@ -208,7 +208,7 @@ Check CheckFlags(const std::string& python, const PythonFacts& facts) {
                           ? "dumps HLO; modules are recorded without it too"
                           : "set; kept as it is";
   if (facts.jaxlib.empty()) return {"XLA_FLAGS", State::kFine, found, ""};
-  // XLA says on standard error which flag it does not know, and aborts.
+  // XLA prints an unknown flag on standard error and aborts.
   constexpr const char* kTry =
       "import os, sys, subprocess; os.environ['JAX_PLATFORMS'] = 'cpu'\n"
       "r = subprocess.run([sys.executable, '-c', 'import jax; jax.devices()'],"
@@ -335,7 +335,7 @@ Check CheckCupti(const GpuProbe& probe, const PythonFacts& facts) {
 
 Check CheckLibraries(const PythonFacts& facts) {
   const std::string what = "preload";
-  // What the shell preloads is there, in this container too.
+  // Every library in LD_PRELOAD must exist, in this container, too.
   const std::string preloaded = Variable("LD_PRELOAD");
   for (size_t at = 0; at < preloaded.size();) {
     const size_t end = std::min(preloaded.find_first_of(": ", at), preloaded.size());

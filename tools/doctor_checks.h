@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The checks of `xlatrace doctor`, one function each: what was found, and what to type when it
-// stands in the way of a recording.
+// The checks of `xlatrace doctor`, one function each. Each returns a finding, and a command to type
+// if the finding prevents a recording.
 //
 // Thread-safety: one thread; they run programs and read the environment.
 
@@ -19,10 +19,10 @@ struct Check {
   std::string what;
   enum class State { kFine, kNotice, kProblem } state = State::kFine;
   std::string found;
-  std::string advice;  // What to type; empty: nothing.
+  std::string advice;  // A command to type; empty: none.
 };
 
-// What the interpreter tells about itself, without importing a framework.
+// Facts of the interpreter, read without importing a framework.
 struct PythonFacts {
   bool ran = false;
   std::string version;
@@ -32,7 +32,7 @@ struct PythonFacts {
   bool tensorflow_names_ops = true;  // collector/tensorflow_ops.h finds what it needs.
   int cuda_plugin = 0;               // 12 or 13; 0: none.
   std::string executable;
-  std::vector<std::string> cupti;  // Of pip's wheels.
+  std::vector<std::string> cupti;  // Paths in pip's wheels.
 };
 PythonFacts AskPython(const std::string& python);
 
@@ -45,7 +45,7 @@ Check CheckFlags(const std::string& python, const PythonFacts& facts);
 // With an NVIDIA driver.
 Check CheckDriver(const GpuProbe& probe, const PythonFacts& facts);
 Check CheckCupti(const GpuProbe& probe, const PythonFacts& facts);
-// Our libraries: there, and loadable by the interpreter.
+// Our libraries exist, and the interpreter can load them.
 Check CheckLibraries(const PythonFacts& facts);
 // Other profilers around this shell: Nsight, injection variables, NVTX, JAX's own.
 std::vector<Check> CheckOtherTools();

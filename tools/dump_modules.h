@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Finds the module of a dump folder that somebody means.
+// Finds modules of a dump folder by number or name.
 //
 // Thread-safety: pure.
 
@@ -16,12 +16,12 @@
 
 namespace xlatrace::tools {
 
-// Indices of the modules that `wanted` names: a number, else a name, a function, or part of a name,
-// the first of these that gives any. An error when there is none; the hint lists some.
+// Indices of the modules that `wanted` names. It is a number, a name, a function or part of a name;
+// the first kind with a match counts. Without a match an error, whose hint lists some modules.
 Result<std::vector<size_t>> FindDumpModules(const dumps::DumpDir& dir, const std::string& wanted);
 
-// The same where only one is wanted: of several the one with the most dumps, when the others have
-// no passes; else an error that lists them.
+// One module. If several match and only one has dumps of passes, that one. Otherwise several
+// matches are an error that lists them.
 Result<size_t> FindDumpModule(const dumps::DumpDir& dir, const std::string& wanted);
 
 }  // namespace xlatrace::tools

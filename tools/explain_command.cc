@@ -79,7 +79,7 @@ Done ExplainOne(const std::string& path, const ExplainOptions& options, bool jso
   if (FileSize(path) > kMaxParallelFileBytes) lock.lock();
   file = dumps::ExplainFile(path);
   if (file.ok() && file.note.kind == "profile") {
-    const std::string word = MaskedCommand({path});  // As a shell wants it.
+    const std::string word = MaskedCommand({path});  // Quoted for a shell.
     file.note.next = "xlatrace import " + word + " -o run.db";
     if (store::LooksLikeRunDb(path)) {
       file.note.what = file.note.brief = "run.db of xlatrace";

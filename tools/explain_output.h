@@ -32,7 +32,8 @@ struct ExplainRow {
   std::string path;
   std::string folder;
   std::string module;  // "module 3 'jit_f'"; empty where the name has no such form.
-  std::string name;    // What follows the module in the file's name; the whole name without one.
+  std::string
+      name;  // The part of the file name after the module; the whole name if it has no module.
   std::string what;
   std::optional<int64_t> instructions;
   std::string error;
@@ -41,7 +42,7 @@ struct ExplainRow {
 ExplainRow RowOf(const dumps::ExplainedFile& file);
 std::string ExplainTable(const std::vector<ExplainRow>& rows, const Terminal& terminal);
 
-// 0 when it cannot be told.
+// 0 if the size cannot be read.
 uint64_t FileSize(const std::string& path);
 
 }  // namespace xlatrace::tools

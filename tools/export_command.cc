@@ -49,8 +49,8 @@ struct ExportOptions {
   std::optional<std::string> job, date;
 };
 
-// A run beside the output that an export is made from: the part that is wanted, or the run without
-// names. Gone with this object.
+// A temporary run beside the output: the selected part of a run, or a run without names. The
+// destructor removes it.
 class PassingRun {
  public:
   static Result<PassingRun> PartOf(store::RunDb& run, const std::string& output,
@@ -173,7 +173,7 @@ Result<int> RunExport(const ExportOptions& options) {
                      ErrorCode::kUsage);
   }
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
-  XLATRACE_TRY(store::RunDb::Open(run));  // A wrong file is told first.
+  XLATRACE_TRY(store::RunDb::Open(run));  // An unreadable input is reported before other errors.
   exporter::ExportRequest request;
   request.force = options.force;
   request.views = options.views;
@@ -201,7 +201,7 @@ Result<int> RunExport(const ExportOptions& options) {
     request.selection = {};
   }
   if (options.share_safe) {
-    // What is wrong is told of the run, not of the copy.
+    // Errors name the run and not its copy.
     XLATRACE_ASSIGN(store::RunDb named, store::RunDb::Open(source));
     XLATRACE_TRY(exporter::RunRows::Load(named, {}, request.selection));
     XLATRACE_ASSIGN(PassingRun made,
@@ -215,7 +215,7 @@ Result<int> RunExport(const ExportOptions& options) {
   if (lake) return ExportToLake(options, db, progress);
   const auto written = format->write(db, request);
   if (!written) {
-    // The user knows the run, and not its copy.
+    // The user has the path of the run and not of its copy.
     Error error = written.error();
     for (std::string* text : {&error.message, &error.hint}) {
       const size_t at = source == run ? std::string::npos : text->find(source);

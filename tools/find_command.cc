@@ -31,7 +31,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxFoundRows = 30;
-// So few are shown with the lines around them.
+// At most this many hits are printed with the lines around them.
 constexpr size_t kMaxHitsWithContext = 3;
 constexpr size_t kContextLines = 2;
 constexpr size_t kMaxFindWarnings = 5;
@@ -237,7 +237,7 @@ Result<int> RunFind(FindWords options) {
                : options.stage == "passes" ? FindStage::kPasses
                                            : FindStage::kAll;
   const bool json = options.format == "json";
-  // Few hits get some lines around them without being asked; they are dropped where there are many.
+  // By default, hits are read with context lines, which are removed if there are many hits.
   find.context = options.context.value_or(json ? 0 : kContextLines);
   XLATRACE_ASSIGN(FindResult result, FindIn(options.paths, pattern, find));
   if (!options.context && result.found.size() > kMaxHitsWithContext) {

@@ -28,7 +28,7 @@
 namespace xlatrace::tools {
 namespace {
 
-// What was found in one file.
+// The hits in one file.
 struct StageHits {
   std::vector<Found> found;
   int64_t instructions = 0;
@@ -47,8 +47,8 @@ void AddContext(const model::HloModule& module, uint32_t hit, size_t lines, Foun
   }
 }
 
-// Parameters, constants and the like tell less than operations, and what is inside of fusions and
-// reducers less than what is launched.
+// Operations rank above parameters and constants, and launched instructions above instructions
+// inside fusions and reducers.
 int32_t Weighted(const dumps::FindHit& hit, const model::Instruction& instruction, bool inside) {
   int32_t score = hit.score;
   if (!hlo::IsOperation(instruction.opcode)) score -= 8;
@@ -229,8 +229,8 @@ Result<FindResult> InFolder(const std::vector<std::string>& paths,
   return result;
 }
 
-// By handle, name or number where one has it, else by a part of the name; all where nothing is
-// asked.
+// Selects modules by handle, name or number. Without an exact match, by part of the name. An empty
+// `asked` selects all.
 std::vector<bool> WantedModules(const store::Table& modules, const std::string& asked) {
   std::vector<bool> wanted(modules.rows.size(), asked.empty());
   if (asked.empty()) return wanted;

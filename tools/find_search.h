@@ -40,9 +40,9 @@ struct Found {
   uint8_t fields = 0;
   int32_t score = 0;
   std::vector<int32_t> stages;  // Indices of the module's stages, ascending.
-  std::string file;             // Of the last one of these, which the rest is about.
+  std::string file;  // The file of the last stage. The other members describe the hit there.
   std::optional<int64_t> line;
-  std::optional<int64_t> device_ns;  // Of a run.
+  std::optional<int64_t> device_ns;  // Only if the input is a run.
   std::vector<std::string> context;  // The hit's own line is context[context_hit].
   size_t context_hit = 0;
 };
@@ -53,7 +53,7 @@ struct SearchedModule {
   std::optional<int64_t> program_id;
   std::string subfolder;
   std::vector<std::string> stages;  // "before_optimizations", "74 priority-fusion", ...
-  int64_t instructions = 0;         // Of the last stage.
+  int64_t instructions = 0;         // In the last stage.
 };
 
 struct FindResult {

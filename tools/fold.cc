@@ -40,8 +40,8 @@ namespace fs = std::filesystem;
 constexpr const char* kLockName = "lock";
 constexpr uint64_t kMaxNoteBytes = 64 << 10;
 
-// A fold that was killed leaves its unfinished database, as large as the run: `run.db.new.tmp.PID`.
-// With the lock held, those of processes that are gone are nobody's.
+// A killed fold leaves its unfinished database, which is as large as the run: `run.db.new.tmp.PID`.
+// The caller holds the lock, so files of ended processes are unused.
 void RemoveAbandoned(const std::string& database) {
   const fs::path path(database);
   const std::string prefix = path.filename().string() + ".new.tmp.";
@@ -93,7 +93,7 @@ int64_t ModifiedNs(const std::string& path) {
   return int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
 }
 
-// What a run.db says about the recording it was folded from.
+// The recording that a run.db was folded from.
 struct Held {
   std::string token;  // Empty: from no recording.
   struct File {
@@ -122,7 +122,7 @@ bool HoldsAll(const Held& held, const std::vector<recording::FolderEntry>& entri
   return std::all_of(entries.begin(), entries.end(), [&](const recording::FolderEntry& entry) {
     const auto file = held.files.find(NameOf(entry.path));
     if (file == held.files.end() || file->second.bytes < entry.bytes) return false;
-    // That a process has ended since is worth telling.
+    // A process that ended after the last fold needs a new fold.
     return entry.live || file->second.state != "live";
   });
 }
@@ -135,7 +135,7 @@ bool HoldsGone(const Held& held, const std::vector<recording::FolderEntry>& entr
                      [&](const auto& file) { return !names.contains(file.first); });
 }
 
-// The entries of the token, or of the newest one when none is asked for.
+// The entries of the token, or of the newest job if the token is empty.
 std::vector<recording::FolderEntry> EntriesOf(const recording::Folder& folder, std::string* token,
                                               std::vector<std::string>* notes) {
   if (token->empty() && !folder.recordings.empty()) *token = folder.recordings.back().token;
@@ -166,8 +166,8 @@ std::string DatabaseOf(const std::string& folder) {
   return fs::path(path).replace_extension(".db").string();
 }
 
-// What processes noted at their end in the folder's `job` (collector/recording_place.h), of which
-// no file is there: on another disk, deleted, or not copied.
+// Processes that the folder's `job` lists as ended (collector/recording_place.h) but that have no
+// file in the folder. Such a file is on another disk, was deleted, or was not copied.
 std::vector<std::pair<int64_t, int64_t>> EndedWithoutFile(
     const std::string& folder, const std::vector<recording::FolderEntry>& entries) {
   std::vector<std::pair<int64_t, int64_t>> missing;
@@ -212,7 +212,7 @@ Status Build(const FoldRequest& request, const std::vector<recording::FolderEntr
     }
     return tl::unexpected<Error>(std::move(error));
   }
-  // As the recording was: a run tells command lines and paths.
+  // As private as the recording, because a run contains command lines and paths.
   chmod(build.output.c_str(), 0600);
   if (other_job) {
     auto moved = MoveAside(request.database);

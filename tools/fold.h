@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// From a recording folder to its run.db: when a command is given `run.db` (or `run.rec`), what the
-// folder holds and run.db does not is folded first.
+// Folds a recording folder into its run.db. A command that is given `run.db` or `run.rec` first
+// folds new parts of the recording.
 //
 // - run.db remembers which bytes of which file it holds (run_info.recording_files); nothing is done
 //   when there is no more.
@@ -42,8 +42,8 @@ struct FoldOutcome {
   std::vector<std::string> notes;  // Sentences for the person.
 };
 
-// Fails when there is nothing to fold and no run.db (the folder's notes say why), or when run.db
-// cannot be written.
+// Fails if run.db does not exist and there is nothing to fold; the folder's notes give the reason.
+// Fails if run.db cannot be written.
 Result<FoldOutcome> Fold(const FoldRequest& request);
 
 // If this variable is set, FoldedRun writes nothing: it returns the run.db as it is, and refuses a
@@ -55,15 +55,16 @@ inline constexpr std::string_view kReadOnlyVariable = "XLATRACE_READ_ONLY";
 // Any other path is returned as it is.
 Result<std::string> FoldedRun(const std::string& path);
 
-// Removes the folder's files of one job that run.db holds whole, and the folder when nothing else
-// is in it: files of ours only, never through a link. True when the folder is gone.
+// Removes the folder's files of one job if run.db contains all of them. Removes the folder if
+// nothing else is in it. Removes only our own files and follows no links. Returns true if the
+// folder was removed.
 bool RemoveRecording(const std::string& folder, const std::string& token);
 
 // run.db -> run.old.db, run.old.2.db...; the new name, empty when there was none to move.
 Result<std::string> MoveAside(const std::string& database);
 
-// Why the folder holds no recording, as its notes say; a general sentence without any.
-// `exit_status`: of the command that was recorded, where it is known.
+// The reason from the folder's notes why it contains no recording; without notes a general
+// sentence. `exit_status`: of the recorded command, if known.
 Error NothingInRecording(const std::string& folder, int exit_status = 0);
 
 }  // namespace xlatrace::tools

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a program of this machine and environment finds of CUDA: the driver and CUPTI, asked in a
-// child process that is thrown away (CUPTI 13.2 ends the process without a driver; a stub may too).
+// Looks for the CUDA driver and CUPTI as a program on this machine would find them. It loads them
+// in a child process, because CUPTI 13.2 ends the process if there is no driver.
 //
 // Thread-safety: re-entrant.
 
@@ -14,7 +14,7 @@
 namespace xlatrace::tools {
 
 struct GpuProbe {
-  bool answered = false;     // The child lived to the end of it.
+  bool answered = false;     // The child finished the probe.
   std::string driver_path;   // libcuda.so.1; empty: cannot be loaded.
   std::string driver_error;  // Why.
   int init_result = -1;      // cuInit

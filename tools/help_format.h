@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How `--help` looks: what CLI11 knows of a command, in lines of the terminal's width, without the
-// names of C++ types. Thread-safety: one thread.
+// Formats `--help` of a CLI11 command for the terminal's width, without names of C++ types.
+// Thread-safety: one thread.
 
 #ifndef XLATRACE_TOOLS_HELP_FORMAT_H_
 #define XLATRACE_TOOLS_HELP_FORMAT_H_

@@ -38,7 +38,8 @@ bool BoolOf(const json& object, const char* key) {
   return it != object.end() && it->is_boolean() && it->get<bool>();
 }
 
-// A profile is a plain file directly in the process's folder, whatever its status says.
+// A profile must be a plain file directly in the process's folder, because status.json could name
+// any path.
 bool IsOwnFile(const fs::path& folder, const std::string& name) {
   return !name.empty() && fs::path(name).filename() == name && name != "." && name != ".." &&
          fs::is_regular_file(fs::symlink_status(folder / name));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the Python hook left in a recording folder (python/xlatrace_hook): one folder per process
+// Reads a recording folder of the Python hook (python/xlatrace_hook). It has one folder per process
 // with status.json and the profiles.
 //
 // Thread-safety: re-entrant.
@@ -39,8 +39,8 @@ struct HookProcess {
   int64_t own_cost_ns = 0;
   std::vector<Profile> profiles;
   std::string host_samples;  // Path of its sampled stacks; empty: none.
-  std::string end;           // How the process ended: "exit", "exec", "signal"...; empty: not told.
-  std::string end_signal;    // "SIGTERM"
+  std::string end;  // How the process ended: "exit", "exec", "signal"...; empty: not reported.
+  std::string end_signal;                // "SIGTERM"
   std::optional<int64_t> ended_unix_ns;  // Known to the program that waited for the process.
   bool is_delayed = false;               // The first profile began later than the runtime.
   int64_t unsaved_unix_ns = 0;  // Start of a profile that was begun and never written; 0: none.

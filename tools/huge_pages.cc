@@ -2,11 +2,10 @@
 
 // Large arrays on huge pages, where the system lends them on request.
 //
-// Columns of millions of rows are written once from front to back; with pages of 4 KB an import of
-// eight million rows takes a fault for each of 60,000 of them, a sixth of its time. Replacing
-// operator new is the one place that all containers go through. Where huge pages are off nothing
-// changes (Linux: Documentation/admin-guide/mm/transhuge.rst); a sanitizer's own operator new
-// stays.
+// Columns of millions of rows are written once from front to back. With pages of 4 KB, an import of
+// eight million rows has 60,000 page faults, which take a sixth of its time. All containers
+// allocate through operator new, so it is replaced. If huge pages are disabled, nothing changes
+// (Linux: Documentation/admin-guide/mm/transhuge.rst). A sanitizer's own operator new stays.
 
 #include <unistd.h>
 
@@ -16,7 +15,7 @@
 
 #include <sys/mman.h>
 
-#if defined(__has_feature)  // Clang's way of telling.
+#if defined(__has_feature)  // Clang detects sanitizers this way.
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define XLATRACE_SANITIZED 1
 #endif
@@ -28,7 +27,7 @@
 
 namespace {
 
-// Two huge pages of x86-64 and more; below it too little of a block lies on whole ones.
+// Two huge pages of x86-64. Too small a part of a smaller block lies on whole huge pages.
 constexpr std::size_t kMinHugeBlockBytes = std::size_t{4} << 20;
 
 void AskForHugePages(void* block, std::size_t bytes) {

@@ -34,7 +34,7 @@ Result<int> RunImport(const ImportOptions& options) {
     Note(fmt::format("left out: '{}' {}", left.path, left.why));  // Also where the import fails.
     request.left_out.emplace_back(left.path, left.why);
   }
-  // A wrong path is told before an existing output is.
+  // An unreadable input is reported before an existing output.
   for (const std::string& input : request.inputs) {
     if (request.inputs.size() == 1 && !IsExportableReport(input)) {
       XLATRACE_TRY(importers::Detect(input));

@@ -26,11 +26,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of one folder; what they cut is said. No real log folder comes near them.
+// Limits for one folder. The files that a limit excludes are reported. Real log folders are far
+// below the limits.
 constexpr int kMaxFolderDepth = 64;
 constexpr size_t kMaxRecordings = 10'000;
 constexpr size_t kMaxEntries = 1'000'000;
-constexpr size_t kMaxListedUnread = 5;  // One by one; of more, how many.
+constexpr size_t kMaxListedUnread =
+    5;  // Unreadable files that are listed; further ones are counted.
 constexpr std::string_view kPerfettoTrace = "perfetto_trace.json.gz";
 
 // The last name of `folder`, also where it is spelled "profile/" or ".".
@@ -74,8 +76,8 @@ Session NewestSession(const fs::path& folder) {
   return {*std::max_element(sessions.begin(), sessions.end()), sessions.size() - 1};
 }
 
-// JSON that somebody named is tried; of what lies about in a folder only what says early that it is
-// a trace, or is called one.
+// Every JSON file that the user named is tried. In a folder, only JSON that is named like a trace
+// or begins like one is tried.
 bool IsTrace(const std::string& path, importers::SourceKind kind) {
   if (kind != importers::SourceKind::kChromeTrace) return true;
   if (fs::path(path).filename().string().find("trace") != std::string::npos) return true;
@@ -93,8 +95,7 @@ bool IsTrace(const std::string& path, importers::SourceKind kind) {
          head.find("\"ph\"") != std::string::npos;
 }
 
-// Of a file in a folder whose name says that it was meant to be a recording: why it is none.
-// Nothing for all others, which lie about by right.
+// The reason why a file that is named like a recording cannot be read. Nothing for other files.
 std::optional<std::string> WhyNotRead(const std::string& path, const Error& error) {
   constexpr std::string_view kEnds[] = {".xplane.pb",     ".xplane.pb.gz", ".trace.json",
                                         ".trace.json.gz", ".nsys-rep",     ".qdrep",
@@ -110,7 +111,7 @@ std::optional<std::string> WhyNotRead(const std::string& path, const Error& erro
   return why;
 }
 
-// What can be imported of what lies in a folder, by name; and what was not looked at, with why.
+// The recordings in a folder, by name, and the files that were not read, each with the reason.
 InputList RecordingsIn(const fs::path& top) {
   struct Folder {
     fs::path path;
@@ -287,8 +288,8 @@ class Chooser {
     return std::nullopt;
   }
 
-  // The profile or trace that jax.profiler made a perfetto_trace.json.gz of, by its rows but under
-  // a name of its own: the one in the same folder.
+  // The profile or trace in the same folder from which jax.profiler made a perfetto_trace.json.gz.
+  // Both have the same rows.
   std::optional<std::string> SessionBeside(const std::string& path) const {
     const fs::path folder = fs::path(path).parent_path();
     for (const std::string& other : list_.files) {

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which files a call of `import` means: the ones named, those inside the folders named, none twice.
+// Lists the input files of `import`: the named ones and those inside named folders, without
+// duplicates.
 //
-// A folder stands for the recordings inside it, told by content; of a log folder of JAX's or
-// TensorFlow's profiler (plugins/profile/SESSION), for those of its newest session. Folders that
-// are one input (a capture of nsys-jax, a run.rec) stay what they are. Left out, because a run
-// would hold their rows twice: the same file under two names, a copy of it, XProf's trace.json.gz
-// where a readable .xplane.pb of the same session is among the inputs, and the
-// perfetto_trace.json.gz that jax.profiler makes of either. Left out too, and never silently:
-// subfolders that cannot be read, what is beyond the limits of a folder, and what is called like a
-// recording (.xplane.pb, .trace.json, .nsys-rep, .sqlite) and is none that can be read.
+// A folder stands for the recordings inside it, which are detected by content. A log folder of
+// JAX's or TensorFlow's profiler (plugins/profile/SESSION) stands for its newest session. A folder
+// that is one input (a capture of nsys-jax, a run.rec) stays one input.
+//
+// Duplicates are left out: a file under two names, and a copy of a file. XProf's trace.json.gz is a
+// duplicate of a readable .xplane.pb of the same session. The perfetto_trace.json.gz of
+// jax.profiler is a duplicate of either.
+//
+// Unreadable subfolders and files beyond the limits of a folder are left out with a reason. So are
+// unreadable files that are named like a recording (.xplane.pb, .trace.json, .nsys-rep, .sqlite).
 //
 // Thread-safety: re-entrant.
 

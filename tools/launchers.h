@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Commands whose children cannot be recorded from here: what they start lives where our environment
-// does not reach.
+// Commands whose children cannot be recorded from here, because our environment does not reach the
+// processes that they start.
 //
 // Thread-safety: pure.
 
@@ -15,10 +15,10 @@
 
 namespace xlatrace::tools {
 
-// An error, whose hint is the same command with `xlatrace record` put inside, where `command`
-// starts a container (docker, podman, kubectl ...), a program on another machine (ssh, srun), a
-// batch job (sbatch ...) or one with other rights (sudo takes LD_PRELOAD away). env, nice, timeout
-// and their like in front are looked through.
+// Returns an error if the children of `command` cannot be recorded. That is a container (docker,
+// podman, kubectl ...), a remote program (ssh, srun), a batch job (sbatch ...) or other rights
+// (sudo removes LD_PRELOAD). Prefixes such as env, nice and timeout are skipped. The hint is the
+// same command with `xlatrace record` inside.
 Status RefuseLaunchers(const std::vector<std::string>& command);
 
 }  // namespace xlatrace::tools

@@ -20,7 +20,7 @@ namespace {
 using model::Id;
 using store::Statement;
 
-// A file may say any count; what is really there is grown into.
+// The count in a file may be wrong, so at most this many rows are reserved in advance.
 constexpr int64_t kMaxReservedRows = 16'000'000;
 
 class Loader {
@@ -240,7 +240,7 @@ class Loader {
 
   store::RunDb& db_;
   LoadedRun out_;
-  std::vector<int64_t> ids_of_calls_;                  // Of out_.calls.
+  std::vector<int64_t> ids_of_calls_;                  // Ids of out_.calls, by position.
   std::vector<std::pair<int64_t, uint32_t>> sharers_;  // Call, position of an activity.
   std::unordered_map<int64_t, int64_t> thread_of_kind_;
 };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A finished run.db in memory, as analysis/ works on it: what a replay needs of it, and no more.
+// A finished run.db in memory in the form that analysis/ uses. It has only the data that a replay
+// needs.
 //
-// Of the run: devices, lanes, configurations (kind, copy kind, symbol, name), names of modules,
-// activities. Of the attribution all that store/attribution_reader.h gives, and the labels and
-// executions of activities. Steps, gaps, the host call of each activity, and the calls and ranges
-// in which a host thread waits for a device. Memory: some 100 bytes per launch.
+// From the run: devices, lanes, configurations (kind, copy kind, symbol, name), names of modules,
+// activities, steps, gaps, and the host call of each activity. From the attribution: all of
+// store/attribution_reader.h, and the labels and executions of activities. Also the calls and
+// ranges in which a host thread waits for a device. Memory: about 100 bytes per launch.
 //
 // Thread-safety: plain data.
 
@@ -35,8 +36,7 @@ struct LoadedRun {
   std::vector<std::optional<int32_t>> step_of;
   std::vector<model::GapRow> gaps;
   std::vector<model::HostEvent> waits;
-  // Of the waits. A list of its own, which keeps its place when the run is moved and forbids
-  // copies.
+  // Names of `waits`. They are on the heap, so that moving the run keeps views of them valid.
   std::unique_ptr<std::deque<std::string>> names = std::make_unique<std::deque<std::string>>();
   std::vector<uint32_t> call_of;       // Per activity: position in `calls` + 1, 0: none.
   std::vector<model::HostCall> calls;  // Numbered by position + 1.

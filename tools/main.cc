@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The `xlatrace` program: what holds for its process, whatever it was asked for.
+// The `xlatrace` program: signals, memory settings and descriptors of the process, for every
+// command.
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -19,21 +20,21 @@
 
 namespace {
 
-// Ctrl-C during our own work: nothing half-written remains.
+// Ctrl-C during our own work leaves no unfinished file.
 void OnInterrupt(int signal) {
   xlatrace::RemoveTemporaryFilesOnSignal();
   xlatrace::tools::ClearProgressOnSignal();
   _exit(128 + signal);
 }
 
-// Unless whoever started us has this signal ignored, as `nohup` does.
+// Does not handle the signal if the parent set it to be ignored, as `nohup` does.
 void EndTidily(int signal) {
   if (std::signal(signal, OnInterrupt) == SIG_IGN) std::signal(signal, SIG_IGN);
 }
 
-// Whoever closed one of the three must not find our messages in the next file that we open. Open
-// for reading only, so that a result that has no place is still an error; closed again for
-// children.
+// If one of the first three descriptors is closed, the next opened file would get its number and
+// receive our messages. /dev/null takes the number. It is opened for reading only, so that printing
+// a result is still an error. Children do not inherit it.
 void FillClosedDescriptors() {
   for (int descriptor = 0; descriptor <= 2; ++descriptor) {
     if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
@@ -45,8 +46,9 @@ void FillClosedDescriptors() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Columns of millions of rows grow by copies. By itself malloc soon takes even these from the
-  // heap, where each smaller copy leaves a hole: a quarter of the peak of a large import.
+  // Columns of millions of rows grow by copies. By default, malloc soon allocates even these from
+  // the heap, where each smaller copy leaves a hole. The holes are a quarter of the peak memory of
+  // a large import.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
   mallopt(M_TRIM_THRESHOLD, 16 << 20);
   FillClosedDescriptors();

@@ -27,7 +27,7 @@ namespace {
 using fleet::Job;
 using fleet::Rank;
 
-// Slowest, median, fastest, and those asked for; of a small job all.
+// The slowest, median and fastest rank, and the requested ones. All ranks of a small job.
 Result<std::set<int64_t>> Choose(const Job& job, const std::vector<int64_t>& asked) {
   std::set<int64_t> known;
   for (const Rank& rank : job.ranks) known.insert(rank.number);
@@ -225,8 +225,8 @@ class Merger {
   std::map<std::pair<size_t, model::Id>, model::Id> processes_, devices_;
 };
 
-// The launches that were kept may have no steps, the ranks' own recordings have them: then more
-// steps would help nobody.
+// The kept launches may have no steps although the ranks' own recordings have some. Then advice
+// about marking steps is useless.
 void SayWhoseStepsAreKnown(const Job& job, model::AnalysisTables& analysis) {
   const bool known = std::any_of(job.ranks.begin(), job.ranks.end(), [](const Rank& rank) {
     return std::any_of(rank.times.steps.begin(), rank.times.steps.end(),
@@ -274,8 +274,8 @@ void AddFinding(const Job& job, model::AnalysisTables& analysis) {
   model::FindingRow row;
   row.id = "job_" + std::string(fleet::Text(answer.cause));
   row.title = words->second.first;
-  // The sentence is run_info.job, which stands above everything else. The ranks have steps, whether
-  // the launches that were kept have any or not.
+  // The sentence is run_info.job, which is printed above all others. The ranks have steps even if
+  // the kept launches have none.
   row.saves_low_ns_per_step = 0;
   row.saves_high_ns_per_step = std::llround(answer.cost_ns);
   row.basis = "measured";
@@ -303,8 +303,8 @@ Result<MergeOutcome> MergeJob(const MergeRequest& request) {
   Merger merger(outcome.job, std::move(chosen), builder);
   XLATRACE_TRY(merger.PourRuns());
   XLATRACE_ASSIGN(Derived derived, Derive(builder));
-  // Who waits for whom is told of all ranks, or it is said why it cannot be told: of those that
-  // were kept it would be another answer.
+  // Waiting between ranks is reported over all ranks, or the reason is reported why it is unknown.
+  // A finding from the kept ranks alone could differ.
   std::erase_if(derived.analysis.findings,
                 [](const auto& row) { return row.id == "arrival_skew"; });
   AddFinding(outcome.job, derived.analysis);

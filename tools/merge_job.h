@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Many recordings into one job.db: figures of every rank, launches of chosen ones.
+// Merges recordings into one job.db: figures of every rank, launches of chosen ranks.
 //
 // Memory: one recording at a time while ranks are read; the chosen ranks' launches while job.db is
 // written.
@@ -19,14 +19,14 @@
 
 namespace xlatrace::tools {
 
-// Jobs of so few ranks are kept whole.
+// In jobs of at most this many ranks, the launches of all ranks are kept.
 inline constexpr size_t kMaxWholeRanks = 4;
 
 struct MergeRequest {
   std::vector<std::string> run_dbs;
   std::string output;
   bool replace = false;
-  std::vector<int64_t> asked;  // Ranks whose launches are wanted.
+  std::vector<int64_t> asked;  // Requested ranks, whose launches are kept.
 };
 
 struct MergeOutcome {

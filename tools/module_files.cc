@@ -48,7 +48,7 @@ Status AddOne(const ModuleFile& file, model::Id process_id, model::EventSink& si
   return {};
 }
 
-// `program_id`: as the file's name says; -1 where it does not.
+// `program_id`: from the file's name; -1: not in the name.
 Status AddHloFile(const std::string& path, model::EventSink& sink, model::Id process_id,
                   int64_t program_id = -1) {
   XLATRACE_ASSIGN(std::string bytes, dumps::ReadDumpFile(path));
@@ -108,7 +108,8 @@ Status AddModuleFiles(const std::string& path, model::EventSink& sink, model::Id
       continue;
     }
     if (module.program_id >= 0) file.program_id = module.program_id;
-    // The list after the thunk passes has the same thunks, and tells which are in one CUDA graph.
+    // The list after the thunk passes has the same thunks and shows which of them are in one CUDA
+    // graph.
     file.sequence =
         module.thunk_sequence_final.empty() ? module.thunk_sequence : module.thunk_sequence_final;
     if (Status one = AddOne(file, process_id, sink); !one) {

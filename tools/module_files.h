@@ -13,11 +13,10 @@
 
 namespace xlatrace::tools {
 
-// Adds the optimized modules at `path` (an --xla_dump_to folder of any depth, an archive of one, a
-// folder of XProf's NAME(ID).hlo_proto.pb or of HLO of any name, an .hlo.pb, an HLO text, or a
-// profile that carries its modules) to a
-// process (a dump folder does not say whose it is: the first), with their thunk lists where the
-// folder has them.
+// Adds the optimized modules at `path` to a process, with their thunk lists if the folder has them.
+// `path` is an --xla_dump_to folder of any depth or an archive of one. It may also be a folder of
+// HLO (XProf: NAME(ID).hlo_proto.pb), one HLO file, or a profile with modules. A dump folder does
+// not name its process, so the default is the first.
 Status AddModuleFiles(const std::string& path, model::EventSink& sink, model::Id process_id = 1);
 
 }  // namespace xlatrace::tools

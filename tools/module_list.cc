@@ -16,7 +16,7 @@
 namespace xlatrace::tools {
 namespace {
 
-// One program is compiled again where there are new shapes; twice may be a second device or mode.
+// A program is compiled again for new shapes. Two compilations may belong to two devices or modes.
 constexpr size_t kMinCompilations = 3;
 
 // Modules of one process: what is compiled in each of them is no repetition. `groups` as in `list`.
@@ -76,7 +76,8 @@ Result<ModuleList> OfRun(const std::string& path) {
     } else {
       module.error = stored.error().message;
     }
-    // What did not run while recording comes first: it was compiled, and maybe run, before.
+    // Modules that did not run in the recording come first, because they were compiled, and perhaps
+    // run, earlier.
     by_start.emplace_back(table.IsNull(i, "first") ? INT64_MIN : table.Int(i, "first"), i);
     list.modules.push_back(std::move(module));
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The modules of a run.db or a dump folder as `xlatrace modules` shows them.
+// The modules of a run.db or a dump folder, as `xlatrace modules` prints them.
 //
-// Of a run: roles, device time and executions as recorded, the rest from the HLO inside. Of a
-// folder: what dumps/dump_folder_map.h deduces. Thread-safety: re-entrant.
+// For a run, roles, device time and executions are recorded, and all else comes from its HLO. For a
+// folder, dumps/dump_folder_map.h deduces them. Thread-safety: re-entrant.
 
 #ifndef XLATRACE_TOOLS_MODULE_LIST_H_
 #define XLATRACE_TOOLS_MODULE_LIST_H_
@@ -25,11 +25,11 @@
 namespace xlatrace::tools {
 
 struct ListedModule {
-  std::string handle;  // Of a run: "m1".
+  std::string handle;  // "m1"; only for a run.
   std::string name;
   std::optional<int64_t> program_id;
   std::string subfolder;
-  std::string loose_file;  // Of HLO that is not named as a dump.
+  std::string loose_file;  // Path of an HLO file that is not named like a dump.
   std::string role;
   std::string why;
   std::optional<int64_t> device_ns;
@@ -46,16 +46,16 @@ struct ListedModule {
   std::optional<size_t> other_half;  // Index into the list: the other half of a split dump.
   int32_t other_half_pct = 0;
   std::optional<size_t> same_as;
-  std::string file;  // That the summary was read from.
+  std::string file;  // The file that the summary was read from.
   std::string error;
   std::vector<std::string> warnings;
-  std::optional<int64_t> module_id;  // Of a run.
+  std::optional<int64_t> module_id;  // Only for a run.
 
-  // The name, or where that is long and made up by TensorFlow "cluster_3", "step".
+  // The name; for a long name that TensorFlow generated, "cluster_3" or "step".
   std::string ShortName() const;
   // "jit_f (3)", of a run "jit_f (m2)".
   std::string Label() const;
-  // Where it lies below what was named: "host_7/a.hlo.txt"; empty: in the folder itself.
+  // Its path relative to the named folder: "host_7/a.hlo.txt"; empty: directly in the folder.
   std::string Place() const;
 };
 
@@ -64,9 +64,10 @@ struct ModuleList {
   bool of_run = false;
   std::vector<ListedModule> modules;  // Main first.
   std::vector<hlo::ModuleLink> links;
-  std::vector<hlo::Recompiled> recompiled;  // At least three times, by process.
-  std::vector<std::string> others;          // Files of a folder that belong to no module.
-  std::map<std::string, size_t> skipped;    // What was not looked at, how many by reason.
+  std::vector<hlo::Recompiled>
+      recompiled;                   // Functions that one process compiled at least three times.
+  std::vector<std::string> others;  // Files of a folder that belong to no module.
+  std::map<std::string, size_t> skipped;  // Number of files that were not read, by reason.
   std::vector<std::string> warnings;
   size_t files = 0;
   uint64_t size_bytes = 0;

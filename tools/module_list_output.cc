@@ -154,7 +154,7 @@ void AppendTable(const ModuleList& list, bool all, const Terminal& terminal, std
   out += fmt::format("{} more modules ({}): --all\n", count, text);
 }
 
-// What was compiled again and again, and what varies.
+// Functions that were compiled repeatedly, and the differences between their compilations.
 void AppendRecompiled(const ModuleList& list, bool all, int width, std::string& out) {
   constexpr size_t kMaxNamedValues = 4;
   if (list.recompiled.empty()) return;
@@ -303,7 +303,7 @@ std::string StagesText(const ModuleList& list, const ListedModule& module) {
   return text;
 }
 
-// What files like this one are called together: passes and kernels are many of a kind.
+// The name of a kind of files. All dumps of passes are one kind, and so are all kernels.
 std::string GroupOf(const dumps::DumpFileNote& note) {
   if (note.kind == "hlo_pass") return "HLO after a pass";
   return note.what.find(" of '") != std::string::npos ? note.what.substr(0, note.what.find(" of '"))
@@ -317,7 +317,7 @@ void AppendFiles(const ListedModule& module, bool brief, bool all, int width, st
   struct Group {
     size_t count = 0;
     uint64_t bytes = 0;
-    std::string name;  // Of one of them.
+    std::string name;  // Name of one file of the group.
   };
   std::map<std::string, Group> groups;
   std::vector<std::string> order;

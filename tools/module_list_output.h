@@ -16,8 +16,8 @@
 
 namespace xlatrace::tools {
 
-// The verdict, the table, the main module's card, what may feed what. Without `all`, long lists
-// are cut and say so.
+// The verdict, the table, the main module's card, and possible data flow between modules. Without
+// `all`, long lists are cut, and the text states that.
 std::string ModuleListText(const ModuleList& list, bool all, const Terminal& terminal);
 
 // Everything about some modules.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Why the order of launches says no more of them than it does: a finished run is attributed once
-// more to hear it, since run.db keeps answers and their evidence, not what stood against them.
+// The reason why the launch order did not decide the instruction of a launch. run.db stores results
+// and their evidence, but not these reasons. So the finished run is attributed again.
 //
 // Costs an attribution of the whole run and its memory (RunBuilder's).
 // Thread-safety: one thread per RunDb.
@@ -17,7 +17,7 @@
 
 namespace xlatrace::tools {
 
-// By activity_id - 1; empty where order was not asked of anything.
+// By activity_id - 1; empty if launch order was not used.
 Result<std::vector<correlator::Doubt>> OrderDoubts(store::RunDb& db);
 
 }  // namespace xlatrace::tools

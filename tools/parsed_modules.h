@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The modules of a run, each parsed once for all who read them: the correlator, the labels, the
-// costs and the findings.
+// The modules of a run, each parsed once for the correlator, the labels, the costs and the
+// findings.
 //
-// What is parsed is kept while it fits into a bound of bytes, and lent from then on. First come,
-// first kept: everyone reads the modules in the same order, so making room for the latest would
-// lose each module just before it is asked for again. What does not fit is parsed again whenever it
-// is asked for. Modules of the same bytes (the ranks of a job run the same program) are parsed and
-// kept once. What cannot be read is tried once.
+// Parsed modules are kept while they fit into a limit of bytes. Modules are never evicted. All
+// users read the modules in the same order, so eviction would remove each module just before its
+// next use. A module that does not fit is parsed again for each use. Modules with the same bytes
+// (from ranks of one job) are parsed and kept once. A module that cannot be read is tried once.
 //
-// Ownership: borrows what it reads from. Thread-safety: one thread.
+// Ownership: borrows the reader and the run. Thread-safety: one thread.
 
 #ifndef XLATRACE_TOOLS_PARSED_MODULES_H_
 #define XLATRACE_TOOLS_PARSED_MODULES_H_
@@ -31,11 +30,11 @@
 
 namespace xlatrace::tools {
 
-// A bound on what parsing once may cost: the 17 modules of the Pax capture raise the peak of its
-// import by 11 MiB.
+// The memory limit of kept modules. The 17 modules of the Pax capture raise the peak of its import
+// by 11 MiB.
 inline constexpr size_t kMaxParsedBytes = size_t{64} << 20;
 
-// What a module takes in memory, its input included, but for the allocator's own part.
+// Memory of a module with its input, without the allocator's overhead.
 size_t MemoryBytes(const correlator::LoadedModule& module);
 
 class ParsedModules {

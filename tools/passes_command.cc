@@ -22,7 +22,7 @@ namespace xlatrace::tools {
 namespace {
 
 struct PassesOptions {
-  std::vector<std::string> arguments;  // What to look into, and the module.
+  std::vector<std::string> arguments;  // The path of the dump and the module.
   std::string path;
   std::string module;
   std::string from;

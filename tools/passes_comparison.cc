@@ -43,8 +43,8 @@ std::string Described(const HloModule& module, uint32_t i) {
                      instruction.opcode);
 }
 
-// What is launched: not what is inside of fusions, and no constants, parameters, tuples and the
-// like, which say little and are only counted.
+// True for launched operations. Instructions inside fusions are excluded. Constants, parameters and
+// tuples are excluded, because they are only counted.
 class Launched {
  public:
   Launched(const HloModule& module, const std::vector<uint32_t>& containers)
@@ -63,7 +63,7 @@ class Launched {
   std::vector<bool> inlined_;
 };
 
-// What became of the instructions between two dumps, as lines under headings.
+// The changes of instructions between two dumps, as lines under headings.
 class Sections {
  public:
   Sections(const PassesView::Comparison& comparison, bool all)

@@ -28,7 +28,7 @@ using OpcodeCounts = std::map<std::string, int64_t, std::less<>>;
 struct Totals {
   OpcodeCounts before;
   OpcodeCounts after;
-  int64_t delta = 0;  // Of all instructions.
+  int64_t delta = 0;  // Change of the number of instructions.
   size_t changed = 0;
   bool attributes_only = true;
   std::string error;

@@ -34,7 +34,7 @@
 namespace xlatrace::tools {
 namespace {
 
-// Of modules that are given again, those that the run does not hold.
+// Passes on only modules that the run does not contain.
 class NewModules : public importers::ModulesOnlySink {
  public:
   using ModulesOnlySink::ModulesOnlySink;
@@ -70,8 +70,9 @@ void CountLabels(const model::RunTables& run, const model::AttributionTables& at
   }
 }
 
-// A README beside recordings, which `import FOLDER/*` names, too: nothing is lost without it. JSON
-// and pages that were downloaded instead of a file might have been recordings.
+// A text file beside recordings, such as a README, which `import FOLDER/*` names, too. It is
+// skipped without a warning. JSON and HTML are not skipped, because they may be failed downloads of
+// recordings.
 bool IsProse(const std::string& path) {
   constexpr size_t kHeadBytes = 4096;
   const auto head = ReadFileHead(path, kHeadBytes);
@@ -104,7 +105,8 @@ void Skip(const std::string& input, Error error, store::RunBuilder* run, BuildOu
   outcome->skipped.push_back(std::move(error));
 }
 
-// Who waited for a process knows which signal it died of, and when it was over.
+// Adds the signal and the end time of a process, which `record` has because it waited for the
+// process.
 void KnowEnd(const ChildEnd& child, store::RunBuilder* run, model::ProcessEnding* ending) {
   if (ending->how != model::ProcessEnd::kSignal || ending->signal) return;
   if (child.signal != 0) ending->signal = child.signal;
@@ -161,13 +163,13 @@ Status ImportRecordings(const BuildRequest& request, store::RunBuilder* run,
 // Reasons of the Python hook (python/xlatrace_hook/xlatrace_hook/status.py).
 model::WindowEnd EndOfProfile(std::string_view reason) {
   if (reason == "duration" || reason == "memory") return model::WindowEnd::kLimit;
-  // The script wanted the profiler for itself, or another framework came up.
+  // The script started the profiler itself, or another framework started.
   const bool asked = reason == "script_profiler" || reason == "jax_started";
   return asked ? model::WindowEnd::kAsked : model::WindowEnd::kEnd;
 }
 
-// How a process that was recorded by its framework's profiler ended. One that did not say so was
-// killed; a profile that it had begun is gone.
+// The end of a process that its framework's profiler recorded. A process without a reported end was
+// killed, and its open profile is lost.
 void SetHookEnding(const HookProcess& process, model::Id process_id, store::RunBuilder& run) {
   model::ProcessEnding ending{.process_id = process_id};
   if (process.end == "exec") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// From files to an attributed run.db: importers -> store -> correlator -> analysis -> store. What
-// `import` and `record` share.
+// Builds an attributed run.db from files, for `import` and `record`: importers -> store ->
+// correlator -> analysis -> store.
 //
 // Thread-safety: one thread.
 
@@ -27,7 +27,7 @@ namespace xlatrace::tools {
 struct ChildEnd {
   int64_t pid = 0;
   int64_t signal = 0;         // 0: none.
-  int64_t ended_unix_ns = 0;  // It lived no longer.
+  int64_t ended_unix_ns = 0;  // Time at which the process had ended.
 };
 
 struct BuildRequest {
@@ -39,14 +39,14 @@ struct BuildRequest {
   // that it does not hold are added (attach).
   std::string run;
   std::string output;   // run.db
-  bool replace = true;  // A file that comes to lie there in the meantime.
-  // Named, but not to be read (path, why), as the run shall say.
+  bool replace = true;  // Replaces a file that appears at `output` during the work.
+  // Named inputs that are not read (path, reason); the run lists them.
   std::vector<std::pair<std::string, std::string>> left_out;
-  // Facts that the inputs do not tell (command, source...); they win over the inputs' own.
+  // Facts that replace those of the inputs (command, source...).
   std::vector<std::pair<std::string, std::string>> run_info;
-  // Processes of the job that say they recorded (pid, launches), and of which there is no file.
+  // Processes of the job that reported a recording (pid, launches) but have no file.
   std::vector<std::pair<int64_t, int64_t>> without_file;
-  std::optional<ChildEnd> child;  // What is known of the end of one of `recordings`.
+  std::optional<ChildEnd> child;  // The end of the process of one of `recordings`.
 };
 
 struct BuildOutcome {
@@ -59,12 +59,12 @@ struct BuildOutcome {
   size_t activities = 0;
   size_t processes = 0;
   size_t modules = 0;
-  size_t new_modules = 0;  // That a run got which had been finished (BuildRequest::run).
+  size_t new_modules = 0;  // Modules that were added to a finished run (BuildRequest::run).
   int64_t device_ns = 0;
   int64_t exact_ns = 0;
   int64_t inferred_ns = 0;
-  std::vector<model::RunStat> losses;  // Of severity data_loss and error.
-  std::vector<Error> skipped;          // Inputs that could not be read; the rest was used.
+  std::vector<model::RunStat> losses;  // Statistics of severity data_loss and error.
+  std::vector<Error> skipped;          // Inputs that could not be read.
 };
 
 // Fails when no input could be read (with the error of the first) or the output cannot be written;

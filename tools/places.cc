@@ -21,8 +21,8 @@
 namespace xlatrace::tools {
 namespace {
 
-// PREFIX of PREFIX/bin/xlatrace, links resolved. Without /proc (a bare chroot) the kernel still
-// tells the path that was executed.
+// PREFIX of PREFIX/bin/xlatrace, links resolved. Without /proc (a bare chroot), the auxiliary
+// vector has the executed path.
 std::filesystem::path Prefix() {
   namespace fs = std::filesystem;
   std::error_code error;

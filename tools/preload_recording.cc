@@ -32,8 +32,8 @@ std::string Variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// Asks the driver itself, in a child that is thrown away: desktops and servers, Windows' subsystem
-// for Linux, containers, whatever the library path of the command leads to.
+// Initialises the driver in a child process and counts devices. This is correct on desktops, on
+// servers, in WSL and in containers, with the library path of the command.
 bool DriverHasDevice() {
   const pid_t child = fork();
   if (child < 0) return false;
@@ -123,8 +123,8 @@ bool HoldsJob(const std::string& folder, const std::string& token) {
   return false;
 }
 
-// Where the collector wrote: the place asked for, another number of it, or what it falls back to
-// when that cannot be written (collector/recording_place.h).
+// The folder that the collector wrote: the requested one, a numbered one, or the fallback for an
+// unwritable folder (collector/recording_place.h).
 std::string FindFolder(const PreloadPlaces& places) {
   std::vector<std::string> candidates = {places.recording};
   const std::string base = Base(places.database);
@@ -231,7 +231,7 @@ Status FoldPreload(const PreloadPlaces& places, const std::string& command,
   auto outcome = Fold(request);
   if (!outcome) {
     Error error = std::move(outcome).error();
-    // Without a recording the notes say why; they have said it now.
+    // Without a recording, the error already contains the reason from the notes.
     const auto listed = recording::ListFolder(folder);
     if (listed && listed->recordings.empty()) {
       RemoveRecording(folder, places.token);

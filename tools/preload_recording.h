@@ -24,9 +24,9 @@ bool HasNvidiaDriver();
 struct PreloadPlaces {
   std::string database;   // Absolute.
   std::string recording;  // Absolute folder.
-  std::string token;      // Of the job.
-  // The token is this command's own, not one that a launcher gives to many: nobody else writes into
-  // the folder, and it may go when it is folded.
+  std::string token;      // The job's token.
+  // True if this command made the token. Then no other process writes into the folder, and the
+  // folder may be removed after folding. False if a launcher gave the token to several processes.
   bool own = true;
 };
 
@@ -34,7 +34,7 @@ struct PreloadPlaces {
 // where it is the command's own.
 Result<PreloadPlaces> PreparePreload(const std::string& database);
 
-// What the child's environment says besides ours.
+// Environment variables to add to the child's environment.
 std::vector<std::pair<std::string, std::string>> PreloadEnvironment(const PreloadPlaces& places,
                                                                     const std::string& library);
 
@@ -43,8 +43,8 @@ std::vector<std::pair<std::string, std::string>> PreloadEnvironment(const Preloa
 std::vector<std::pair<std::string, std::string>> InjectionEnvironment(const std::string& library,
                                                                       bool light);
 
-// Recording -> run.db, told on standard error. `command` is masked already; `child` is how it
-// ended.
+// Folds the recording into run.db and reports on standard error. `command` is masked already;
+// `child` is how the command ended.
 Status FoldPreload(const PreloadPlaces& places, const std::string& command,
                    const std::string& shown_database, const ChildExit& child);
 

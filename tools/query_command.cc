@@ -40,8 +40,8 @@ struct QueryOptions {
 
 constexpr size_t kChunkBytes = size_t{64} << 10;
 
-// SQLite looks at its time limit between steps of a statement, and one call of a function on a long
-// text is one step. What is read is lost by nobody, so the program may end in the middle of it.
+// SQLite checks its time limit between steps of a statement, and one call of a function on a long
+// text is one step. Reading changes no data, so the program may end during a step.
 class Watchdog {
  public:
   explicit Watchdog(int64_t limit_s) {
@@ -97,7 +97,7 @@ store::Cell CellOf(const store::Statement& row, int column) {
   }
 }
 
-// What a query reads first: the word behind FROM, where it is plain.
+// The first table that a query reads: the word after FROM in a simple query.
 std::string FirstTable(std::string_view sql) {
   std::string lower(sql);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -187,7 +187,7 @@ Result<int> RunQuery(QueryOptions options) {
   while (true) {
     const Result<bool> more = statement->Step();
     if (!more) {
-      // What came before is true.
+      // The rows before the error are correct.
       XLATRACE_TRY(PrintResult(rows->Take()));
       return tl::unexpected<Error>(Explained(more.error(), options, db));
     }
@@ -197,7 +197,7 @@ Result<int> RunQuery(QueryOptions options) {
     rows->Add(cells);
     if (rows->pending_bytes() < kChunkBytes) continue;
     XLATRACE_TRY(PrintResult(rows->Take()));
-    if (std::ferror(stdout) != 0) return 0;  // The reader went away; nobody wants the rest.
+    if (std::ferror(stdout) != 0) return 0;  // The reader closed the pipe.
   }
   rows->End();
   XLATRACE_TRY(PrintResult(rows->Take()));

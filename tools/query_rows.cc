@@ -64,7 +64,7 @@ class TableRows : public QueryRows {
   void Line(const std::vector<std::string>& texts) {
     std::string line;
     for (size_t i = 0; i < texts.size(); ++i) {
-      // What was not measured, or is a number, is never cut.
+      // Cells of columns without a measured width, and numbers, are never cut.
       const bool measured = !first_.empty() && !numeric_[i];
       const int width = std::min(widths_[i], kMaxColumnWidth);
       if (!measured && DisplayWidth(texts[i]) > width) {

@@ -27,7 +27,7 @@ class QueryRows {
   virtual void Add(const std::vector<store::Cell>& cells) = 0;
   virtual void End() = 0;
 
-  // What has been written since the last call.
+  // Returns the text since the last call.
   std::string Take() { return std::exchange(out_, {}); }
   size_t pending_bytes() const { return out_.size(); }
 

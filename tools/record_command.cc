@@ -70,13 +70,13 @@ std::string FreeRecordingFolder(const std::string& output) {
 Result<std::string> OutputPath(const RecordOptions& options) {
   std::error_code error;
   std::string output = std::filesystem::absolute(options.output, error).lexically_normal().string();
-  // An earlier run.db, of whatever version, is kept as run.old.db; anything else of that name is
-  // the user's.
+  // An earlier run.db of any version is kept as run.old.db. Any other file of that name belongs to
+  // the user.
   if (Exists(output) && !IsDirectory(output) && !store::LooksLikeRunDb(output)) {
     return MakeError(fmt::format("'{}' exists and is not a run.db", options.output),
                      "name another output: -o FILE", ErrorCode::kUsage);
   }
-  // The recording would take that place, and lie in its own output's way.
+  // The recording would have the same path as its output.
   const std::filesystem::path named(options.output);
   if (named.extension() == ".rec") {
     return MakeError(fmt::format("'{}' names a recording: -o names the run.db that is made of it",
@@ -152,7 +152,7 @@ Status FoldHook(const RecordOptions& options, const Places& places, const ChildE
     error.hint = fmt::format("the recording is kept in {}", places.recording);
     return tl::unexpected<Error>(std::move(error));
   }
-  // As the recording was: a run tells command lines and paths.
+  // As private as the recording, because a run contains command lines and paths.
   chmod(places.output.c_str(), 0600);
   for (const Error& skipped : outcome->skipped) Warn("skipped: " + skipped.message);
   for (const HookProcess& process : recording.processes) {
@@ -264,7 +264,7 @@ Result<int> RunWithHook(const RecordOptions& options) {
     rmdir(places->recording.c_str());
     return tl::unexpected<Error>(child.error());
   }
-  // The command's exit status is ours, whatever became of the recording.
+  // Returns the command's exit status even if folding fails.
   if (const Status folded = FoldHook(options, *places, *child); !folded) PrintError(folded.error());
   return child->status;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What `xlatrace record` was asked to record, and how that reaches the collector: as environment
-// variables of the command (docs/explanation/collector.md), so that every process of the job sees
-// them.
+// The options of `xlatrace record`. They reach the collector as environment variables of the
+// command, so that every process of the job has them (docs/explanation/collector.md).
 //
 // Thread-safety: re-entrant.
 
@@ -46,7 +45,7 @@ std::vector<std::pair<std::string, std::string>> CollectorEnvironment(
 // Those that the framework's own profiler does not have, as the user typed them; empty: none.
 std::string OnlyForCollector(const RecordingOptions& options);
 
-// `run.db` -> `run.dump`, where XLA is asked to dump; empty when it is not.
+// `run.db` -> `run.dump` if XLA dumps are requested; else empty.
 std::string DumpFolder(const RecordingOptions& options, const std::string& database);
 
 }  // namespace xlatrace::tools

@@ -37,7 +37,7 @@ struct ReportOptions {
   report::PageOptions page;
 };
 
-// A page we made ourselves may be replaced without asking; nothing else may.
+// Only a page of xlatrace is replaced without --force.
 Status CheckPage(const std::string& output, bool force) {
   bool ours = false;
   if (Exists(output) && !IsDirectory(output)) {

@@ -25,7 +25,7 @@ namespace {
 
 using model::Id;
 
-// What of the run belongs to the part, and what it is labelled as.
+// The launches and calls of the part, and their labels.
 struct Part {
   std::vector<bool> kept;  // By activity_id.
   std::unordered_set<int64_t> kept_calls, other_calls;
@@ -85,7 +85,7 @@ Result<model::AttributionTables> AttributionOf(store::RunDb& run, const Part& pa
     return MakeError(fmt::format("reading '{}': a launch has no label", run.path()),
                      "make the run.db again from its recording or trace");
   }
-  // What was said of modules while they were read; what the analysis says is said again.
+  // Messages about modules from reading them. The analysis writes its own messages again.
   XLATRACE_TRY(
       run.ForEach("SELECT name, severity, source, value, advice FROM x_run_stat WHERE derived"
                   " AND coalesce(source, '') <> 'analysis' ORDER BY rowid",
@@ -142,7 +142,7 @@ std::string Words(const exporter::Selection& selection) {
 
 Status WriteRunPart(store::RunDb& run, const exporter::Selection& selection,
                     const exporter::Progress& progress, const std::string& output) {
-  // Says what the run has where it holds nothing of the selection.
+  // The error lists the steps and devices of the run if the selection is empty.
   XLATRACE_ASSIGN(const exporter::RunRows rows, exporter::RunRows::Load(run, progress, selection));
   XLATRACE_ASSIGN(Part part, Choose(rows, selection));
   if (part.label_of.empty()) {

@@ -3,10 +3,10 @@
 // A part of a finished run as a run of its own: `export --to db` and `--to nsys` with --steps or
 // --device.
 //
-// What was worked out stays as it was (labels, executions, phases, layers, the numbers and times of
-// steps), whether or not a part alone would have shown it; what sums over launches (ops, scopes,
-// gaps, busy time, findings) is worked out anew from those that are left. Processes, devices,
-// streams and modules are all there and keep their ids; launches are numbered anew.
+// Labels, executions, phases, layers, and the numbers and times of steps stay as they were. Sums
+// over launches (ops, scopes, gaps, busy time, findings) are computed again from the selected
+// launches. Processes, devices, streams and modules are all present and keep their ids. Launches
+// get new ids.
 //
 // Memory: that of an import of the part, and 9 bytes per launch of the whole.
 // Thread-safety: one thread.
@@ -22,8 +22,8 @@
 
 namespace xlatrace::tools {
 
-// Launches of `selection`, the calls that made them, and what the hosts did meanwhile, into a new
-// file `output`. Fails, and leaves nothing, where the run holds none of it.
+// Writes the launches of `selection`, the calls that made them, and the host's work in that time
+// into a new file `output`. Fails, and leaves no file, if the selection is empty.
 Status WriteRunPart(store::RunDb& run, const exporter::Selection& selection,
                     const exporter::Progress& progress, const std::string& output);
 

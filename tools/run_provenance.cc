@@ -29,19 +29,20 @@ namespace fs = std::filesystem;
 using dumps::HistoryEvent;
 
 constexpr int64_t kMaxTracedOps = 50;
-constexpr size_t kMaxEventInstructions = 12;  // Instructions that an event names.
-constexpr size_t kMaxOrigins = 20;            // Operations of the framework.
+constexpr size_t kMaxEventInstructions = 12;  // Listed instructions of one event.
+constexpr size_t kMaxOrigins = 20;            // Listed framework operations of one instruction.
 constexpr size_t kMaxProvenanceWarnings = 3;
-// One that nobody asked for takes less.
+// Time limits for a dump that the user named, and for a dump that was found.
 constexpr int kGivenDumpSeconds = 30;
 constexpr int kFoundDumpSeconds = 10;
-constexpr uint64_t kMaxDumpBytes = uint64_t{512} << 20;  // Of one dump; two are in memory.
+constexpr uint64_t kMaxDumpBytes = uint64_t{512}
+                                   << 20;  // Size of one dump; two dumps are in memory.
 constexpr double kMinAlikeShare = 0.9;
 constexpr dumps::ListLimits kFoundLimits = {.depth = 3, .entries = 50'000};
 constexpr std::string_view kHowToDump =
     "dump them with XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_pass_re=.*'";
 
-// Modules of the run that are the same program, and what of it is asked for.
+// Modules of the run with the same program, and the requested instructions.
 struct WantedProgram {
   std::string name;
   std::string fingerprint;  // Empty: the run has no HLO of it.
@@ -97,7 +98,7 @@ std::vector<DumpedProgram> ProgramsWithPasses(const dumps::DumpDir& dir) {
     }
     programs.push_back(std::move(program));
   }
-  // Of equal ones the one with the most dumps.
+  // Among equal programs, the one with the most dumps comes first.
   std::stable_sort(programs.begin(), programs.end(),
                    [](const auto& a, const auto& b) { return a.passes > b.passes; });
   return programs;
@@ -155,8 +156,7 @@ class Matcher {
     return *program.fingerprint;
   }
 
-  // What the program was compiled to may differ in a few places from one process to the next: the
-  // autotuner measures.
+  // The autotuner measures, so the compiled program may differ slightly between processes.
   Match FindAlike(const WantedProgram& wanted) {
     auto stored = db_.ReadModule(wanted.module_id);
     if (!stored) return {};
@@ -215,7 +215,7 @@ std::string_view EventWord(HistoryEvent::Kind kind) {
       return "changed";
     case HistoryEvent::Kind::kRenamed:
       return "renamed";
-    default:  // The others tell what became of an instruction.
+    default:  // The other kinds describe the end of an instruction.
       return "first";
   }
 }
@@ -247,7 +247,7 @@ report::OpProvenance Told(const WantedInstruction& wanted, const dumps::Instruct
   return op;
 }
 
-// Appends what the dumps of one program tell.
+// Appends the provenance from the dumps of one program.
 void TellProgram(const WantedProgram& wanted, const Match& match, const GoOn& go_on,
                  report::Provenance& out) {
   const std::vector<dumps::PassStep>& steps = match.program->steps;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where the instructions of a run came from, read from a dump of the passes.
+// The origin of the instructions of a run, read from a dump of the passes.
 //
-// Modules of the run and of the dump belong together when they are the same by content (names,
-// opcodes, shapes and operands of all instructions), or nearly so: 90% of the instructions of a
-// module of the same name. Numbers of modules say nothing: they count compilations of a process.
+// A module of the run matches a module of the dump if names, opcodes, shapes and operands of all
+// instructions are equal. Modules of the same name match if 90% of the instructions are equal.
+// Module numbers are not compared, because they count compilations of a process.
 //
-// Thread-safety: one thread per RunDb. Memory: two modules, and what is told. Time: bounded; what
-// was not read is said in `notes`.
+// Thread-safety: one thread per RunDb. Memory: two modules and the result. Time: bounded; `notes`
+// lists the unread dumps.
 
 #ifndef XLATRACE_TOOLS_RUN_PROVENANCE_H_
 #define XLATRACE_TOOLS_RUN_PROVENANCE_H_
@@ -28,11 +28,11 @@ namespace xlatrace::tools {
 // module_id and name of an instruction.
 using WantedInstruction = std::pair<int64_t, std::string>;
 
-// Asked again and again; false: enough was read.
+// Called before each further dump; false stops reading.
 using GoOn = std::function<bool()>;
 GoOn ForSeconds(int seconds);
 
-// The instructions with the most device time, at most 50. What else ran is a note.
+// The instructions with the most device time, at most 50. A note counts the others.
 struct CostlyOps {
   std::vector<WantedInstruction> ops;
   int64_t with_time = 0;
@@ -45,8 +45,9 @@ Result<report::Provenance> ReadProvenance(store::RunDb& db, const std::string& d
                                           const std::vector<WantedInstruction>& wanted,
                                           const GoOn& go_on);
 
-// The costly ones. Without `dump`, what the run knows of one: where its modules were read from, its
-// XLA_FLAGS, the folder RUN.dump. Nothing when there is no dump that fits; that is no error then.
+// Provenance of the costly instructions. Without `dump`, the dumps that the run refers to: the
+// origin of its modules, its XLA_FLAGS, the folder RUN.dump. If no such dump matches, the result is
+// empty and not an error.
 Result<std::optional<report::Provenance>> FindProvenance(store::RunDb& db,
                                                          const std::optional<std::string>& dump);
 

@@ -13,7 +13,7 @@
 namespace xlatrace::tools {
 namespace {
 
-constexpr size_t kContextBytes = 40;  // Bytes shown on either side.
+constexpr size_t kContextBytes = 40;  // Bytes printed on either side of a secret.
 
 class Scanner {
  public:
@@ -51,7 +51,7 @@ Status ScanTable(store::RunDb& db, const std::string& table, Scanner& scanner) {
     const int64_t row = has_rowid ? rows.Int64(0) : number;
     for (int column = 1; column < rows.ColumnCount(); ++column) {
       if (rows.ColumnType(column) != store::Statement::Type::kText) continue;
-      // The name of a fact may be what tells.
+      // The name of a fact may show that its value is a secret.
       if (of_names && column == 2) {
         scanner.Look(table, rows.ColumnName(column), row,
                      fmt::format("{}={}", rows.Text(1), rows.Text(2)));

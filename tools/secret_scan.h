@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What looks like a secret in a run.db: for `doctor --secrets`, before a run is given away.
+// Finds likely secrets in a run.db, for `doctor --secrets`, before a run is shared.
 
 #ifndef XLATRACE_TOOLS_SECRET_SCAN_H_
 #define XLATRACE_TOOLS_SECRET_SCAN_H_
@@ -16,13 +16,13 @@ namespace xlatrace::tools {
 struct SecretFound {
   std::string table;
   std::string column;
-  int64_t row = 0;  // rowid; where a table has none, the how manieth.
+  int64_t row = 0;  // rowid; in a table without rowid, the position from 1.
   std::string kind;
-  std::string text;  // What stands around it, the secret itself masked.
+  std::string text;  // The text around the secret, with the secret masked.
 };
 
-// Every text of every table, and the modules' HLO. A secret found is never part of the answer.
-// `path` is a run.db of any hand.
+// Scans every text of every table, and the modules' HLO. The result never contains a found secret.
+// `path` may be a run.db of unknown origin.
 Result<std::vector<SecretFound>> ScanForSecrets(const std::string& path);
 
 }  // namespace xlatrace::tools

@@ -25,7 +25,7 @@
 namespace xlatrace::tools {
 namespace {
 
-// What the dumps of the passes of one module may take; a person waits.
+// Time limit for reading the dumps of one module, because a person waits.
 constexpr int kSecondsForOne = 120;
 
 struct ShowOptions {
@@ -40,7 +40,7 @@ struct ShowOptions {
   bool hlo = false;
   bool sequence = false;
   bool why = false;
-  int64_t execution = 0;  // 0: not said.
+  int64_t execution = 0;  // 0: not given.
 };
 
 Result<int> RunShow(ShowOptions options) {

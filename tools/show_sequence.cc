@@ -29,7 +29,7 @@ struct Launch {
   std::string name;
   std::string instruction;
   std::string why;    // "thunk_order, exact", or the reason for none.
-  std::string doubt;  // Empty: none, or not asked for.
+  std::string doubt;  // Empty: none, or not requested.
 };
 
 struct Line {
@@ -122,8 +122,8 @@ Result<std::vector<Launch>> LaunchesOf(store::RunDb& db, int64_t execution, bool
   return ordered;
 }
 
-// What is stored of a module, or of another copy of the very program that tells its order better:
-// one with a thunk list, else one that was not put together from registered strings.
+// The stored module, or a copy of the same program with better launch order. A copy with a thunk
+// list is best, and one rebuilt from registered strings is worst.
 Result<store::RunDb::ModuleBytes> BestCopy(store::RunDb& db, int64_t module_id) {
   XLATRACE_ASSIGN(
       const store::Table copies,
@@ -218,13 +218,13 @@ class Sequence {
   }
   void Missing(size_t from, size_t to) {
     for (size_t t = from; t < to; ++t) {
-      // What may leave nothing is not missed.
+      // An optional thunk may launch nothing, so it is not missing.
       if (program_.tokens()[t].optional) continue;
       lines_.push_back({'-', Thunk(t), "", "no record"});
       missing_at_[t] = lines_.size() - 1;
     }
   }
-  // Launched after one that the schedule has behind it: it was not missing.
+  // Launched late, after a later thunk of the schedule: it was not missing.
   void Recorded(size_t token) {
     const auto at = missing_at_.find(token);
     if (at == missing_at_.end()) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // `show MODULE run.db --sequence`: the thunks of a module in the order of their schedule, beside
-// what one of its executions launched.
+// the launches of one execution.
 //
 // Thread-safety: one thread per RunDb.
 
@@ -21,13 +21,13 @@ namespace xlatrace::tools {
 struct SequenceOptions {
   std::optional<int64_t> execution;  // execution_id; else the first complete one, else the first.
   int width = 100;
-  bool why = false;  // Below each launch that is not exact, what stood against it.
+  bool why = false;  // Prints below each launch that is not exact the reason why.
 };
 
-// Text, one line per thunk or launch. Marks: '-' a thunk that left no record, '+' a launch that is
-// no thunk's, '^' the next round of a loop, '<' a launch that is out of the schedule's order. The
-// evidence of every launch is in the last column; where it is wanted, the doubt that decided stands
-// below. `module`: a handle (m1), a module_id or a name.
+// Text with one line per thunk or launch. Marks: '-' a thunk without a record, '+' a launch without
+// a thunk. '^' marks the next round of a loop, and '<' a launch out of the schedule's order. The
+// last column has the evidence of every launch. With `why`, the deciding doubt is below the launch.
+// `module`: a handle (m1), a module_id or a name.
 Result<std::string> ShowSequence(store::RunDb& db, std::string_view module,
                                  const SequenceOptions& options);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What to say of a command line that is not understood: the command or option that was meant, if
-// that can be guessed, else one that would work. Thread-safety: re-entrant.
+// Errors for a command line that cannot be parsed. The hint is the most similar command or option,
+// or else a working example. Thread-safety: re-entrant.
 
 #ifndef XLATRACE_TOOLS_UNKNOWN_COMMAND_H_
 #define XLATRACE_TOOLS_UNKNOWN_COMMAND_H_
@@ -18,12 +18,12 @@ class Error;
 
 namespace xlatrace::tools {
 
-// `words` as typed, without the program's name; `commands` are those there are.
+// `words`: as typed, without the program's name. `commands`: the existing ones.
 Error UnknownCommand(const std::vector<std::string>& words,
                      const std::vector<std::string>& commands);
 
-// What `app` could not parse. The hint is an option of similar name, or the command's first
-// example.
+// The error for words that `app` could not parse. The hint is a similar option, or the command's
+// first example.
 Error UsageError(const CLI::App& app, const CLI::Error& error);
 
 }  // namespace xlatrace::tools

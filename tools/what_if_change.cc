@@ -138,7 +138,7 @@ class Reader {
     return AddInstruction(name, factor);
   }
 
-  // Of those that ran; several modules may have one of the name, all of them are meant.
+  // Only instructions that ran. All modules with an instruction of that name are included.
   Status AddInstruction(const std::string& name, double factor) {
     const size_t slash = name.find('/');
     const std::string module = slash == name.npos ? "" : name.substr(0, slash);
@@ -259,7 +259,8 @@ class Reader {
     return {};
   }
 
-  // What is not computed again has to be kept: at most the bytes of its results.
+  // A value that is not recomputed must be kept, so memory grows by at most the bytes of its
+  // results.
   Status AddRecompute() {
     const std::vector<model::InstructionRow>& rows = loaded_.attribution.instructions;
     std::vector<bool> ran(rows.size() + 1, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What `what-if` is asked, as words of the command line and as a change of the graph.
+// The requested change of `what-if`, as command-line words and as a change of the graph.
 
 #ifndef XLATRACE_TOOLS_WHAT_IF_CHANGE_H_
 #define XLATRACE_TOOLS_WHAT_IF_CHANGE_H_
@@ -27,7 +27,7 @@ struct WhatIfWords {
   bool no_recompute = false;
 };
 
-// What a change costs in memory: of the program as it is, and as a bound after the change.
+// Memory of the program now, and its upper bound after the change.
 struct MemoryChange {
   int64_t now_bytes = 0;
   int64_t at_most_bytes = 0;
@@ -36,8 +36,8 @@ struct MemoryChange {
 
 struct WhatIfChange {
   analysis::replay::Change change;
-  std::optional<MemoryChange> memory;  // Nothing: not asked, or not known.
-  std::vector<std::string> sentences;  // What was understood, one per word.
+  std::optional<MemoryChange> memory;  // Empty: not requested, or not known.
+  std::vector<std::string> sentences;  // One sentence per word of the command line.
 };
 
 // Ops by handle, by name (of the main module where several have one) or by "module/name"; kernels

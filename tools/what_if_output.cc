@@ -67,7 +67,7 @@ NewPath PathOf(const LoadedRun& loaded, const replay::Graph& graph, const WhatIf
   return path;
 }
 
-// What the next change should be about.
+// The largest part of the new critical path.
 std::string Bottleneck(const NewPath& path) {
   if (path.rows.empty()) return "nothing";
   const PathRow& row = path.rows.front();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What `what-if` prints.
+// The output of `what-if`.
 
 #ifndef XLATRACE_TOOLS_WHAT_IF_OUTPUT_H_
 #define XLATRACE_TOOLS_WHAT_IF_OUTPUT_H_

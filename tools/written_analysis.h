@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The analysis of a run while it is written: its tables, and what the store knows beside them.
+// The analysis of a run while it is written: its tables, and the additional data of the store.
 //
 // Thread-safety: one thread.
 

@@ -11,9 +11,9 @@
 // shares of the device time with a known truth. --simulate: the capture's ranges become launches
 // first.
 //
-// --damage repeats the grades without annotations, with additional random losses (strip.h, Damage),
-// once per seed from 1 on. --foreign: the modules of another capture are added to the capture's
-// own.
+// --damage repeats the grades without annotations, with additional random losses (strip.h, Damage).
+// It repeats them once per seed, from 1 on. --foreign adds the modules of another capture to the
+// capture's own.
 //
 // A graph-level row is one record of many instructions. Three figures describe its accuracy. The
 // overlap of its estimated shares with the true times counts as right. `names` is the right time if

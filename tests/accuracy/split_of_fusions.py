@@ -5,11 +5,9 @@
     split_of_fusions.py [--keep FOLDER] [--json]
 
 Programs run twice on XLA:CPU, on one thread: unchanged, and without the fusing passes. Without them XLA
-wraps every op separately (`wrapped_add`). For each fusion of the first run and each op_name in it, the
-script compares:
-
-- the share that `instruction_share` of the first run gives it, with
-- its share of the time of the same ops in the second run.
+wraps every op separately (`wrapped_add`). For each fusion of the first run, the script compares the shares of
+its op_names. One share is from `instruction_share` of the first run, the other from the times of the same ops in
+the second run.
 
 How the second is made:
 

@@ -25,14 +25,14 @@ enum class Grade : uint8_t {
   kNoMetadata,        // The same, and thunk lists do not name instructions (jaxlib before 0.8.0).
   kNoThunkLists,      // The same, and only the optimised HLO of the modules.
   kNoLaunchCalls,     // No annotations, and no launch order: start times only.
-  kDropped,           // No annotations, and one record of a hundred is gone.
-  kModulesMissing,    // No annotations, and every third module is gone.
+  kDropped,           // No annotations, and one record of a hundred is lost.
+  kModulesMissing,    // No annotations, and every third module is missing.
   kGraphRows,         // No annotations, and one row per launch of a CUDA graph.
   kGraphRowsNoLists,  // The same, and only the optimised HLO of the modules.
-  kStretches,         // No instruction, and of what XLA could have put into a graph one row.
-  kAnnotationsOnly,   // What was said of launches, and no HLO at all.
-  kHalfTheModules,    // What was said of launches, and the HLO of every second module.
-  kOtherRun,          // The dump of another run: each module has the number of another one here.
+  kStretches,  // No instruction, and one row for each stretch that XLA could have put into a graph.
+  kAnnotationsOnly,  // The annotations of launches, and no HLO at all.
+  kHalfTheModules,   // The annotations of launches, and the HLO of every second module.
+  kOtherRun,         // The dump of another run, whose module numbers are shifted.
 };
 
 inline constexpr Grade kAllGrades[] = {

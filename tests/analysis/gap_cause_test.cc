@@ -79,7 +79,7 @@ TEST_F(GapCauseTest, ShortWaitDoesNotExplainALongGap) {
   EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 62'000, 110'000, 0}}).cause, GapCause::kUnknown);
   EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 60'000, 110'000, 0}}).cause,
             GapCause::kSynchronisation);
-  // A host that asks again and again waits all the while.
+  // A host with two synchronisations in sequence waits during the whole gap.
   EXPECT_EQ(Judge({{1, 7, "cuEventSynchronize", 30'000, 62'000, 0},
                    {1, 7, "cuStreamSynchronize", 62'000, 110'000, 0}})
                 .cause,
@@ -127,7 +127,7 @@ TEST(GapsAfterAWait, GapsAreAttributedToAWaitUpToItsDuration) {
   EXPECT_THAT(AfterAWaitOf(120'000), ElementsAre(kWait, kLate, kLate, kLate));
   EXPECT_THAT(AfterAWaitOf(260'000), ElementsAre(kWait, kWait, kWait, kLate));
   EXPECT_THAT(AfterAWaitOf(9'000'000), Each(kWait));
-  // What another thread waited for does not hold this one up.
+  // A wait of another thread does not delay this thread.
   EXPECT_THAT(AfterAWaitOf(9'000'000, 8), Each(kLate));
   // Nor does it hold up a host that launches nothing for longer than launching takes.
   EXPECT_THAT(AfterAWaitOf(90'000'000, 7, 900'000), Each(kWait));
@@ -293,7 +293,7 @@ TEST_F(GapCauseTest, TheRangeOfTheLaunchingThreadIsNamed) {
   EXPECT_EQ(Judge(events, called_by(0)).host_range_id, 5);
 }
 
-// PyTorch's with_stack: a function says where the host was, whatever its file is called.
+// PyTorch's with_stack: a function shows the place of the host, independent of its file name.
 TEST_F(GapCauseTest, PythonFunctionIsAPlaceButNotACause) {
   model::GapRow row = Judge({{1, 7, "my/dataset.py(3): load_batch", 0, 400'000, 9}});
   EXPECT_EQ(row.cause, GapCause::kUnknown);
@@ -360,7 +360,7 @@ TEST_F(GapCauseTest, KernelStartedLongAfterLaunchDidNotWaitForHost) {
             GapCause::kLaunchBound);
 }
 
-// A name that is cut says so, and no character is cut in two.
+// A cut name ends with an ellipsis, and no character is split.
 TEST_F(GapCauseTest, ALongNameIsCutWithAnEllipsis) {
   EXPECT_EQ(
       Words({{1, 7, "FSDP::pre_forward (blocks.16._checkpoint_wrapped_module)", 0, 400'000, 3}}),
@@ -443,7 +443,7 @@ GapCause BeforeACopy(std::optional<int64_t> called_ns) {
 }
 
 TEST(GapsBeforeACopy, CopyExplainsTheGapBeforeItOnlyDuringItsCall) {
-  EXPECT_EQ(BeforeACopy(std::nullopt), GapCause::kUnknown);  // Nothing is known of the host.
+  EXPECT_EQ(BeforeACopy(std::nullopt), GapCause::kUnknown);  // There are no host events.
   EXPECT_EQ(BeforeACopy(110'000), GapCause::kCopy);          // It stages pageable memory for 90 us.
   EXPECT_EQ(BeforeACopy(195'000), GapCause::kHost);          // It did something else for 95 us.
 }
@@ -507,8 +507,8 @@ TEST_F(GapCauseTest, ShortGapWithinOneExecutionIsLaunchBound) {
   const auto execution = static_cast<uint32_t>(b.AddExecution(module, 1, 0, 300'000));
   b.attribution.execution_of = {execution, execution};
   EXPECT_EQ(Judge(elsewhere).cause, GapCause::kLaunchBound);
-  EXPECT_EQ(Judge({}).cause, GapCause::kUnknown);  // Nothing is known of the host.
-  // Of a CPU the host is the device: its threads hand over.
+  EXPECT_EQ(Judge({}).cause, GapCause::kUnknown);  // There are no host events.
+  // On a CPU device, host threads are the device: they hand over work to each other.
   b.run.devices[0].kind = model::DeviceKind::kCpu;
   EXPECT_EQ(Judge(elsewhere).cause, GapCause::kUnknown);
   b.run.devices[0].kind = model::DeviceKind::kGpu;

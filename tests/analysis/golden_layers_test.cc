@@ -3,11 +3,11 @@
 // Layer trees of two public captures, written by hand from the models' configurations.
 //
 // MaxText, default model of 2024-05 (MaxText/configs/base.yml, layers/llama2.py): token embedding,
-// scanned decoder layers of pre-norm attention with rotary positions and a gated MLP
-// (mlp_activations silu and linear: wi_0, wi_1, wo), final norm; logits reuse the embedding.
+// scanned decoder layers, final norm. A layer has pre-norm attention with rotary positions and a
+// gated MLP (mlp_activations silu and linear: wi_0, wi_1, wo). Logits use the embedding again.
 // PaxML, xformer_lm (praxis/layers/transformer_models.py): position embedding, twelve unrolled
-// layers x_layers_0..11 with combined_qkv attention and a two-layer feed-forward, final norm,
-// softmax.
+// layers x_layers_0..11, final norm, softmax. A layer has attention with combined_qkv and a
+// two-layer feed-forward.
 
 #include <iterator>
 #include <memory>

@@ -12,9 +12,9 @@
 //     SYMBOL ; said=jit_f:7 group=1 => jit_f/first exact
 //
 // SYMBOL is a kernel; "copy", "copy to host", "copy to device", "memset" and "graph" have their
-// usual meaning. After the semicolon come facts of the source: said=NAME[:ID] is the module,
-// op=NAME the instruction, group=N the execution. device=N, grid=N, block=N (1 and 128), at=NS (the
-// start) and bytes=N describe the launch. "lost" means not recorded; it is only a note for the
+// usual meaning. After the semicolon come facts of the source. The module is `said=NAME[:ID]`,
+// op=NAME the instruction, group=N the execution. The launch has device=N, grid=N, block=N (1 and
+// 128), at=NS (the start) and bytes=N. "lost" means not recorded; it is only a note for the
 // reader. "always ; said=jit_f:7 group=1" holds for all following lines. After the arrow:
 // MODULE/INSTRUCTION exact or inferred, or the reason for no label. "not exact" allows a guess,
 // because the truth is unknown. "instead of TEXT": the rejected evidence ("nothing": none).

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An action in the browser is over when the page has drawn what it led to.
 
-Playwright's click or key returns when the event was sent. The page reacts later, after a time that depends
-on the load of the machine: an effect, a timer that gathers moves, a table that is unpacked. `watch` makes
-a page count its pending work. Each action then waits until none is left and two frames were drawn, so a
+Playwright's click or key returns when the event was sent. The page reacts later: it runs an effect, a timer
+that gathers moves, or unpacks a table. The delay depends on the load of the machine. `watch` makes a page count its pending work. Each action then waits until none is left and two frames were drawn, so a
 test reads the final state."""
 
 import re

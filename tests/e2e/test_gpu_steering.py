@@ -50,7 +50,7 @@ print trained
 """
 )
 LOST = ("data_loss", "error")
-PATIENT = ("--timeout", "200")  # of `control`
+PATIENT = ("--timeout", "200")  # Options of `control`.
 
 
 class Steering(gpu_support.GpuTestCase):

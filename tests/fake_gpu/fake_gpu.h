@@ -42,19 +42,19 @@ enum { FAKE_GPU_DRIVER = 1, FAKE_GPU_RUNTIME = 2 };
 
 /* One API call; lives on the caller's stack from enter to exit. */
 typedef struct FakeGpuCall {
-  int domain;         /* FAKE_GPU_DRIVER or FAKE_GPU_RUNTIME */
-  uint32_t cbid;      /* of cupti_driver_cbid.h or cupti_runtime_cbid.h */
-  const char* name;   /* "cuLaunchKernel", "cudaLaunchKernel" */
-  const void* params; /* the NAME_params struct of NVIDIA's generated headers, or null */
-  const char* symbol; /* kernel name for launches, else null */
+  int domain;         /* FAKE_GPU_DRIVER or FAKE_GPU_RUNTIME. */
+  uint32_t cbid;      /* From cupti_driver_cbid.h or cupti_runtime_cbid.h. */
+  const char* name;   /* "cuLaunchKernel", "cudaLaunchKernel". */
+  const void* params; /* The NAME_params struct of NVIDIA's generated headers, or null. */
+  const char* symbol; /* Kernel name for launches, else null. */
   /* Filled by the driver: */
-  int counted; /* 0: nested in another call, or not reported */
-  int result;  /* CUresult or cudaError_t, valid at exit */
+  int counted; /* 0: nested in another call, or not reported. */
+  int result;  /* CUresult or cudaError_t, valid at exit. */
   uint32_t correlation;
-  uint32_t context_id; /* 0: none current */
+  uint32_t context_id; /* 0: none current. */
   CUcontext context;
   uint64_t start, end;
-  uint64_t user_data; /* kept for the tool between enter and exit */
+  uint64_t user_data; /* Kept for the tool between enter and exit. */
 } FakeGpuCall;
 
 enum { FAKE_GPU_KERNEL = 1, FAKE_GPU_MEMCPY = 2, FAKE_GPU_MEMSET = 3 };
@@ -64,24 +64,24 @@ typedef struct FakeGpuActivity {
   int what;
   uint32_t device, context_id, stream_id, correlation;
   uint64_t start, end, queued;
-  uint64_t node;          /* 0 unless from a graph; upper half: id of the graph that holds it */
-  uint64_t original_node; /* the node it was cloned from at instantiation */
-  uint64_t created_node;  /* the first node of that chain: the one created by the program */
-  uint32_t graph;         /* id of the launched executable graph */
+  uint64_t node;          /* 0 unless from a graph; upper half: id of the graph that holds it. */
+  uint64_t original_node; /* The node it was cloned from at instantiation. */
+  uint64_t created_node;  /* The first node of that chain: the one created by the program. */
+  uint32_t graph;         /* Id of the launched executable graph. */
   uint32_t original_graph;
   /* kernels */
   const char* name;
   uint32_t grid[3], block[3], cluster[3];
   uint32_t dynamic_smem, static_smem, registers, local_per_thread;
   uint64_t grid_id;
-  int launch_type; /* 0 regular, 1 cooperative */
+  int launch_type; /* 0 regular, 1 cooperative. */
   /* copies and sets */
   uint64_t bytes;
-  int copy_kind;                /* CUpti_ActivityMemcpyKind */
-  int source_kind, target_kind; /* CUpti_ActivityMemoryKind */
+  int copy_kind;                /* CUpti_ActivityMemcpyKind. */
+  int source_kind, target_kind; /* CUpti_ActivityMemoryKind. */
   int asynchronous;
-  uint32_t value; /* memset */
-  int peer;       /* MEMCPY2: between two devices */
+  uint32_t value; /* Memset. */
+  int peer;       /* MEMCPY2: between two devices. */
   uint32_t source_device, source_context_id, target_device, target_context_id;
 } FakeGpuActivity;
 
@@ -190,9 +190,9 @@ typedef struct FakeGpuTable {
    * stderr): misuse seen, functions not supported, faults injected. */
   void (*note)(const char* text);
 
-  /* Name of a launch in the truth log: the result of `label` on the launching thread ("": none),
-   * valid until the thread's next call of it. A graph node keeps the label of its creation, and so
-   * do its clones. Null: no labels. */
+  /* Name of a launch in the truth log: the result of `label` on the launching thread ("": none).
+   * The result is valid until the thread's next call of it. A graph node keeps the label of its
+   * creation, and so do its clones. Null: no labels. */
   void (*set_label_source)(const char* (*label)(void));
 } FakeGpuTable;
 

@@ -4,9 +4,9 @@
 
     tests/faults/failing_calls.py [--most 60] [--only REGEX]
 
-Our own library is preloaded (failing_calls.c). Under it, call N of those that write to a file or change a
-folder fails: with EIO once, or with ENOSPC from then on (a full disk). N is each of the first 20 and of
-the last 20, and evenly chosen ones between, --most in all. Columns, per command:
+Our own library is preloaded (failing_calls.c). It counts calls that write to a file or change
+a folder. Call N fails: once with EIO, or with ENOSPC from then on (a full disk). N is each of the first 20
+and the last 20, and evenly chosen numbers between, at most --most in all. Columns, per command:
 
   calls    that write, when none fails
   runs     in which one failed

@@ -23,11 +23,11 @@ namespace xlatrace::fleet {
 struct Plant {
   Cause cause = Cause::kNone;
   GpuReason gpu = GpuReason::kNone;
-  size_t rank = 0;        // The rank of kSlowGpu, kSlowHost, kOneOff; for kLink one on its
-                          // host.
-  size_t step = 0;        // From there on; of kOneOff only there.
-  double factor = 0;      // More of what it stretches; of hosts and one-offs part of the step.
-  bool everyone = false;  // kOneOff: all stand still (a checkpoint).
+  size_t rank = 0;  // The rank of kSlowGpu, kSlowHost, kOneOff; for kLink a rank of the slow host.
+  size_t step = 0;  // First slow step; for kOneOff the only one.
+  double factor =
+      0;  // Additional time as a share of the stretched work; for hosts and one-offs of the step.
+  bool everyone = false;  // kOneOff: all ranks stop (a checkpoint).
 };
 
 struct MadeJob {

@@ -6,8 +6,8 @@ usage: growth.py [--scale 1] [--only REGEX] [--most 2.8]
 
 Each kind of input grows in its own way (names, layers, streams, tables of a file, ...), and every command
 that reads it is measured. The measures are processor time and the largest resident size of the process. A
-command fails if twice the input takes more than --most times the cost of the smaller one, in both steps
-and beyond half a second. n log n gives 2.1 to 2.3, n squared 4. The exit status is then 1. `--scale`
+command fails if twice the input costs more than --most times as much, and at least half a second more. Both
+steps must exceed the limit. The factor of n log n is 2.1 to 2.3, that of n squared is 4. The exit status is then 1. `--scale`
 multiplies the sizes; ctest runs 1, `scripts/long` 8."""
 
 import argparse

@@ -7,8 +7,8 @@
 Kinds of runs. The first is the demo beside --loops loops. `unroll` is the demo without jax.checkpoint and
 with its scan unrolled, beside one more loop; its step compiles for longer than all earlier work. `parts`
 is that run with a window of a second, so that its recording has several parts and ends early. `between` is
-a program that continues without a recording until a larger one is compiled. The executed work is known:
-the demo has 28,116 activities in 30 steps, the next does 30 steps, and the last prints its number of runs.
+a program that continues without a recording until a larger one is compiled. The executed work is known.
+The demo has 28,116 activities in 30 steps, `unroll` has 30 steps, and `between` prints its number of runs.
 Per run:
 
   activities  in run.db

@@ -41,8 +41,9 @@ def blanked(text):
 
 @dataclass
 class Node:
-    """`kind`: or, and, compare, sum, product, ternary, not, assign, target, call, name, number, paren,
-    other; and statements: if, loop, do (an expression statement), jump (break, continue), return."""
+    """`kind` of an expression: or, and, compare, sum, product, ternary, not, assign, target, call, name,
+    number, paren, other. `kind` of a statement: if, loop, do (an expression), jump (break, continue),
+    return."""
 
     kind: str
     begin: int

@@ -25,20 +25,20 @@ namespace xlatrace::planted {
 
 struct Host {
   int steps = 12;
-  bool reads_loss = false;  // After every step, and waits for it.
+  bool reads_loss = false;  // Reads the loss after every step and waits for it.
   bool compiles_every_step = false;
   int64_t input_ns = 0;          // Before every step the host loads a batch.
-  int64_t python_ns = 0;         // Likewise, work in Python.
+  int64_t python_ns = 0;         // Work in Python before every step.
   int slow_every = 0;            // Before every step with this period ...
   int64_t slow_ns = 0;           // ... the host writes a checkpoint for this time.
   double slow_device = 1;        // Factor of the last device's compute time.
   double throttle = 1;           // Factor of products after a third of the steps.
   double link = 1;               // Share of the links' rate that collectives reach.
-  int64_t reads_back_bytes = 0;  // Copied to the host after every step, with nothing beside it.
-  int64_t copies_in_bytes = 0;   // Copied from the host before every step, the same.
+  int64_t reads_back_bytes = 0;  // Copied to the host after every step, not overlapped.
+  int64_t copies_in_bytes = 0;   // Copied from the host before every step, not overlapped.
   int pause_before = 0;          // The recording pauses for a second before this step.
-  int passes = 0;                // The first compilation is told pass by pass.
-  double first_step = 1;         // Collectives of the first step take so many times as long.
+  int passes = 0;                // If not 0, the first compilation has spans for this many passes.
+  double first_step = 1;         // Factor of the time of collectives in the first step.
 };
 
 struct SimulatedRun {

@@ -22,9 +22,9 @@ their median. Columns:
 
 A run without steady steps, as a busy machine gives, is left out of its pair; half of the runs must be left.
 
-Kinds: workload (scripts on the fake GPU, deterministic except for the host), jax_gpu (compiled by XLA, on
-the fake GPU), jax_cpu (one thread; needs an idle machine). --quick: only short pairs that do not depend on
-the machine's load.
+Kinds: `workload` runs scripts on the fake GPU, deterministic except for the host. `jax_gpu` is compiled by XLA
+and runs on the fake GPU. `jax_cpu` uses one thread and needs an idle machine. --quick: only short pairs that do
+not depend on the machine's load.
 
 Exit status: 0 at least 11 of 12 within 5 % and the range held the others, 1 not, 77 nothing could be run.
 """

@@ -32,15 +32,15 @@ struct Graph;
 
 // Data of the driver per thread. Lives on the heap until the process ends.
 struct ThreadState {
-  uint32_t id = 0;                 // gettid
-  int depth = 0;                   // API calls this thread is inside of
-  bool in_tool = false;            // inside a tool's callback: its calls are not reported
-  bool in_untold_runtime = false;  // inside a runtime call that no tool requested
-  bool per_thread_stream = false;  // of the innermost driver call
+  uint32_t id = 0;                 // The thread id of the system (gettid).
+  int depth = 0;                   // API calls this thread is inside of.
+  bool in_tool = false;            // Inside a tool's callback: its calls are not reported.
+  bool in_untold_runtime = false;  // Inside a runtime call that no tool requested.
+  bool per_thread_stream = false;  // Per-thread mode of the innermost driver call.
   uint32_t correlation = 0;
-  const char* api = "";  // name of the outermost call
+  const char* api = "";  // Name of the outermost call.
   int capture_mode = 0;
-  CUcontext contexts[32] = {};  // stack of current contexts
+  CUcontext contexts[32] = {};  // Stack of current contexts.
   int context_count = 0;
 };
 ThreadState& Thread();

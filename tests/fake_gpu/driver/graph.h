@@ -78,15 +78,15 @@ void FillNow(CUstream stream, const Fill& fill, bool asynchronous);
 
 struct CUgraphNode_st {
   uint32_t mark = fakegpu::kNode;
-  uint64_t id = 0;  // upper half: the graph's id
+  uint64_t id = 0;  // Upper half: the graph's id.
   CUgraph graph = nullptr;
   bool enabled = true;
   std::vector<CUgraphNode> dependencies;
   fakegpu::NodeWork work;
-  uint64_t original_id = 0;  // the node it was cloned from, 0 when created by the program
-  uint64_t created_id = 0;   // the first of the chain of clones
-  uint32_t position = 0;     // scratch: place in the graph
-  std::string label;         // of the truth log, from the time it was created
+  uint64_t original_id = 0;  // The node it was cloned from, 0 when created by the program.
+  uint64_t created_id = 0;   // The first of the chain of clones.
+  uint32_t position = 0;     // Scratch: place in the graph.
+  std::string label;         // Label in the truth log, from its creation.
 };
 
 struct CUgraph_st {

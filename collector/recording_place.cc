@@ -54,8 +54,8 @@ std::string Claimant(const std::string& folder) {
   return token.substr(0, token.find('\n'));
 }
 
-// Claims atomically: the file appears with its content or not at all. The claimant's token.
-// `claimed`: by this call.
+// Claims the folder atomically: the file appears with its content or not at all. Returns the token
+// of the process that claimed the folder. `claimed`: true if this call claimed it.
 std::string Claim(const std::string& folder, const std::string& token, bool* claimed) {
   *claimed = false;
   if (std::string claimant = Claimant(folder); !claimant.empty()) return claimant;

@@ -20,7 +20,7 @@ void SkippedCalls::See(uint32_t page) {
   if (!std::exchange(any_, true)) newest_ = page;
   const uint32_t ahead = (page - newest_) % kPageCount;
   if (ahead == 0 || ahead >= kPageCount / 2) return;  // An earlier page of another thread.
-  // Half a round ahead of the new page all is old.
+  // Bits of the half round after the new page are from the round before.
   const uint32_t first = (newest_ + 1) % kPageCount;
   const uint32_t end = (page + kPageCount / 2) % kPageCount;
   if (first < end) {

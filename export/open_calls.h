@@ -33,11 +33,11 @@ class OpenCalls {
   // `out` gets a call when no launch has named it for 65,536 launches.
   explicit OpenCalls(std::function<Status(const HostCall&)> out) : out_(std::move(out)) {}
 
-  // A call that no launch holds. Before all launches.
+  // Adds a call without a launch. Must precede all launches.
   void AddOther(const store::ScannedOtherCall& call) {
     Open& open = Find(call.api_call_id);
     Fill(open.call, call.call_kind, call.start_ns, call.end_ns);
-    open.last_named = INT64_MAX;  // Who names it may come at any time.
+    open.last_named = INT64_MAX;  // A launch at any later time may refer to it.
   }
 
   Status Add(const store::ScannedLaunch& launch) {

@@ -121,7 +121,7 @@ class LayeringTest(unittest.TestCase):
                     f'#include "correlator/thunk_order/{include}"\n', encoding="utf-8")
                 self.assertEqual(bool(violations_in_thunk_order(Path(folder))), wrong, include)
 
-    def test_third_parties_stay_in_their_room(self):
+    def test_third_parties_are_used_only_in_their_component(self):
         self.check_refused("importers", "<sqlite3.h>", "belongs to store")
         self.check_refused("report", "<CLI/CLI.hpp>", "belongs to tools")
         self.check_refused("recording", "<cupti.h>", "belongs to collector")

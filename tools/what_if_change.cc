@@ -294,7 +294,7 @@ class Reader {
     return {};
   }
 
-  // As the finding has it, which has read the module's schedule.
+  // The memory figures of the finding, because its rule has read the module's schedule.
   Status ReadMemory() {
     std::optional<int64_t> more;
     MemoryChange memory;

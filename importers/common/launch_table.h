@@ -70,8 +70,8 @@ class LaunchTable {
       const auto it = std::lower_bound(ids.begin(), ids.end(), id);
       return *it == id ? &launches[static_cast<size_t>(it - ids.begin())] : nullptr;
     }
-    std::vector<int64_t> ids;  // Never empty before Finish: made by the first Add. Then only
-                               // where there is no `dense`.
+    std::vector<int64_t>
+        ids;  // Before Finish, the first Add fills it. After Finish, only if `dense` is empty.
     int64_t first = 0, last = 0;
     std::vector<Launch> launches;
     std::vector<int32_t> dense;

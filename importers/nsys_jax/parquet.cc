@@ -296,7 +296,7 @@ class ChunkReader {
     return Keep(std::move(inflated), &page->body);
   }
 
-  // One level per value: 0 is a NULL. `present`: how many are none.
+  // One level per value: 0 is a NULL. `present`: the number of other values.
   Status ReadLevels(const Page& page, size_t* present) {
     const auto values = static_cast<size_t>(page.values);
     levels_.assign(values, 1);

@@ -50,8 +50,10 @@ class GraphLosses {
     uint32_t lanes = 0;     // Lanes with its nodes.
     uint32_t followed = 0;  // Lanes with a later launch.
     uint64_t start_ns = 0, end_ns = 0;
-    std::map<uint32_t, uint32_t> bodies;  // Records by their nodes' graph; conditional graphs only.
-    uint64_t next_ns = 0;  // On all of them what came next had begun; whole if all are followed.
+    std::map<uint32_t, uint32_t>
+        bodies;  // Number of records per graph of their nodes, only for conditional graphs.
+    uint64_t next_ns = 0;  // Time at which later work had begun on all lanes. The launch is
+                           // complete if every lane has later work.
   };
 
   void Follow(const recording::ActivityRow& row, model::Id lane);

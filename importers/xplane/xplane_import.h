@@ -68,7 +68,8 @@ class Roles {
   std::vector<Role> roles_;
 };
 
-// A host call that a profiler recorded with a correlation id; given to the sink when referred to.
+// A host call that a profiler recorded with a correlation id. It is passed to the sink when a
+// launch refers to it.
 struct HostCall {
   std::string_view name;
   int64_t thread_id = 0;

@@ -138,7 +138,7 @@ def overhead(machine):
 
 
 def profiler_beside_us(machine):
-    """jax.profiler with us subscribed: the program goes on."""
+    """jax.profiler starts while the collector is subscribed: the program continues."""
     done, place = machine.python(
         TRAINING.replace("begin =", "jax.profiler.start_trace('trace')\nbegin =")
         + "jax.profiler.stop_trace()\n",

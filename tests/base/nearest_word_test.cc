@@ -14,7 +14,7 @@ TEST(NearestWord, MisspeltWordFindsTheWord) {
 
 TEST(NearestWord, OnlyWordWithThePrefixIsFound) {
   EXPECT_EQ(NearestWord("perf", {"perfetto", "pprof"}), "perfetto");
-  // Two words begin with it: the one with fewer letters more.
+  // Two words have this prefix, and the shorter one is nearer.
   EXPECT_EQ(NearestWord("sta", {"status", "start"}), "start");
 }
 

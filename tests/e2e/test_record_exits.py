@@ -210,7 +210,7 @@ class RecordExits(support.TestCase):
             self.fail(f"did not end after the signal: {err.decode()}")
         return support.Result(process, out, err)
 
-    def test_ctrl_c(self):
+    def test_ctrl_c_ends_the_program_and_keeps_the_run(self):
         result = self.signalled(signal.SIGINT, to_group=True)
         self.assertEqual(result.code, 130, result)
         self.assert_one_outcome(result, True)

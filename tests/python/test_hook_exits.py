@@ -125,7 +125,7 @@ class Signals(HookTestCase):
         self.assertEqual(result.returncode, 0)
         self.assert_recorded(self.status(), "exit")
 
-    def test_ctrl_c(self):
+    def test_ctrl_c_ends_the_program(self):
         # All on one line, so that the traceback is the same wherever the signal comes.
         script = JAX + (
             "import itertools, time\n"

@@ -209,7 +209,7 @@ def walk(step: Step) -> dict[str, int] | None:
         while k >= 0 and acts[k]["start_ns"] >= at:
             k -= 1
         if k < 0 or ends[k] <= step.start:
-            # Nothing ended before: what runs across the step's start, else host.
+            # No activity ended earlier: an activity that runs across the step's start, else the host.
             across = [a for a in acts if a["start_ns"] <= step.start and a["end_ns"] >= at]
             if across and stream is not None and at - step.start > UNCLEAR_NS:
                 return None

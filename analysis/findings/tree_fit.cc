@@ -126,19 +126,6 @@ std::vector<Amounts> AmountsOf(const std::vector<model::TimeTreeRow>& tree) {
   return all;
 }
 
-// How long the devices of a run wait for copies, or for streams with copies on them, all together.
-int64_t CopyWaitOfRun(const std::vector<model::TimeTreeRow>& tree) {
-  int64_t sum = 0;
-  for (const model::TimeTreeRow& row : tree) {
-    if (row.device_id == 0 || row.parent_id == 0) continue;
-    const TreeKind parent = tree[static_cast<size_t>(row.parent_id - 1)].kind;
-    const bool waits = row.kind == TreeKind::kCopyWait || row.kind == TreeKind::kSync;
-    const bool copies = row.kind == TreeKind::kExposedCopy && row.name.empty();
-    if ((waits && parent != row.kind) || copies) sum += row.ns;
-  }
-  return sum;
-}
-
 // Time of imports and of compilations, of the tree that has the most.
 std::pair<int64_t, int64_t> PreparationOf(const std::vector<model::TimeTreeRow>& tree) {
   std::map<std::pair<model::Id, model::Id>, std::pair<int64_t, int64_t>> of;
@@ -174,19 +161,11 @@ void FitToPreparation(const std::vector<model::TimeTreeRow>& tree,
   }
 }
 
-// The gaps of a copy are mostly something else: the rule names the wrong cause.
-bool IsMostlyOther(const model::FindingRow& finding, int64_t wait_of_run_ns) {
-  return finding.id == "copy_wait" &&
-         2 * wait_of_run_ns < finding.saves_high_ns_per_run.value_or(0);
-}
-
 }  // namespace
 
 void FitToTree(const std::vector<model::TimeTreeRow>& tree,
                const std::vector<model::StepRow>& steps, std::vector<model::FindingRow>& findings) {
   if (!tree.empty()) FitToPreparation(tree, findings);
-  const int64_t copy_wait_ns = CopyWaitOfRun(tree);
-  std::erase_if(findings, [&](const auto& f) { return IsMostlyOther(f, copy_wait_ns); });
   const std::vector<Amounts> trees = AmountsOf(tree);
   if (trees.empty()) return;
   double typical = 0;

@@ -74,25 +74,6 @@ TEST(FitToTree, ShortCopyWaitRemovesTheCopyFinding) {
   EXPECT_EQ(findings[0].saves_high_ns_per_step, 20 * kMs);
 }
 
-TEST(FitToTree, RunWithoutStepsHasTheSameLimit) {
-  std::vector<model::TimeTreeRow> tree = Tree();
-  for (model::TimeTreeRow& row : tree) row.device_id = 1;
-  model::TimeTreeRow wait{.parent_id = 5, .device_id = 1, .kind = TreeKind::kCopyWait};
-  wait.ns = 20 * kMs;
-  tree.push_back(wait);
-  model::FindingRow finding;
-  finding.id = "copy_wait";
-  finding.saves_high_ns_per_run = 300 * kMs;
-  std::vector<model::FindingRow> findings = {finding};
-  FitToTree(tree, Steps(), findings);
-  EXPECT_TRUE(findings.empty());
-
-  tree.back().ns = 200 * kMs;
-  findings = {finding};
-  FitToTree(tree, Steps(), findings);
-  EXPECT_EQ(findings.size(), 1u);
-}
-
 TEST(FitToTree, SmallSavingIsRemoved) {
   std::vector<model::FindingRow> findings = {Saving("layout", 1'100), Saving("scatter_add", 900)};
   FitToTree(Tree(), Steps(), findings);

@@ -33,8 +33,13 @@ struct FactRule {
   enum class Basis : uint8_t { kNone, kOfBasis, kPerStep } basis;
   bool stands_for_time;  // No regression if the time fell.
   std::string_view what;
+  double min_change = 0;  // Smaller changes are no regression.
 };
-constexpr std::array<FactRule, 8> kFacts = {{
+// Wall time of compilation depends on the load of the machine. Beside one other process per core it
+// doubles, so only more than twice the time counts. The values are no measurement.
+constexpr double kCompileTimeTolerance = 1.0;
+constexpr double kMinCompileTimeChangeNs = 1e9;
+constexpr std::array<FactRule, 10> kFacts = {{
     {"launches", 0.01, false, FactRule::Basis::kPerStep, true, "launches"},
     {"fusions", 0, true, FactRule::Basis::kNone, true, "fusions that run"},
     {"bytes", 0.01, false, FactRule::Basis::kPerStep, true, "bytes accessed (cost model)"},
@@ -42,6 +47,10 @@ constexpr std::array<FactRule, 8> kFacts = {{
      "floating point operations (cost model)"},
     {"compilations", 0, false, FactRule::Basis::kNone, false,
      "programs compiled for the main function"},
+    {"recompilations", 0, false, FactRule::Basis::kNone, false,
+     "compilations of functions that were compiled before"},
+    {"compile_ns", kCompileTimeTolerance, false, FactRule::Basis::kNone, false,
+     "time of all compilations", kMinCompileTimeChangeNs},
     {"peak_memory_bytes", 0.01, false, FactRule::Basis::kNone, false, "peak memory"},
     {"exposed_collective_bytes", 0.05, false, FactRule::Basis::kNone, true,
      "bytes of exposed collectives"},
@@ -52,6 +61,7 @@ constexpr std::array<FactRule, 8> kFacts = {{
 std::string Number(const FactRule& rule, double value) {
   if (rule.name == "attributed") return Percent(value, 1) + "%";
   if (rule.name.ends_with("bytes")) return Bytes(value);
+  if (rule.name.ends_with("_ns")) return Duration(value);
   return std::abs(value - std::round(value)) < 0.005
              ? Thousands(static_cast<int64_t>(std::llround(value)))
              : Significant(value);
@@ -152,7 +162,7 @@ class Judge {
       check.now = Median(b);
       // Differences among runs of the base side occur without a change.
       const auto [low, high] = std::minmax_element(a.begin(), a.end());
-      const double margin = rule.tolerance * std::abs(check.base);
+      const double margin = std::max(rule.tolerance * std::abs(check.base), rule.min_change);
       bool worse = rule.less_is_worse ? check.now < *low - margin : check.now > *high + margin;
       if (rule.name == "fusions" && Merged()) worse = false;
       check.outcome = worse ? Outcome::kRegression : Outcome::kPass;

@@ -114,6 +114,8 @@ RunRecord RecordOf(const Run& run) {
   fact("bytes", run.bytes);
   fact("flops", run.flops);
   fact("compilations", run.compilations);
+  fact("compile_ns", run.compile_ns);
+  fact("recompilations", run.recompilations);
   fact("peak_memory_bytes", run.peak_memory_bytes);
   fact("exposed_collective_bytes", run.exposed_collective_bytes);
   fact("attributed", run.attributed);

@@ -130,6 +130,8 @@ struct Run {
   std::string launch_call;  // Empty: not known.
   int64_t launch_call_ns = 0;
   std::optional<int64_t> compilations, peak_memory_bytes;
+  // Wall time of all compilations of the run; compilations of functions after their first one.
+  std::optional<int64_t> compile_ns, recompilations;
   std::optional<double> bytes, flops;        // Per step, from the cost model.
   std::optional<int64_t> fusions, main_ops;  // In the main program, executed at least once.
   // Per call of the main program, over the whole run.

@@ -83,6 +83,8 @@ std::vector<CompareFact> FactsOf(const compare::Run& a, const compare::Run& b) {
           {"host_calls", a.host_calls, b.host_calls},
           {"graph_share", a.graph_share, b.graph_share},
           {"compilations", integer(a.compilations), integer(b.compilations)},
+          {"recompilations", integer(a.recompilations), integer(b.recompilations)},
+          {"compile_ns", integer(a.compile_ns), integer(b.compile_ns)},
           {"peak_memory_bytes", integer(a.peak_memory_bytes), integer(b.peak_memory_bytes)},
           {"attributed", a.attributed, b.attributed}};
 }
@@ -90,6 +92,7 @@ std::vector<CompareFact> FactsOf(const compare::Run& a, const compare::Run& b) {
 std::string FactText(const CompareFact& fact) {
   const auto text = [&](double value) {
     if (fact.name.ends_with("_bytes")) return Bytes(value);
+    if (fact.name.ends_with("_ns")) return Duration(value);
     if (fact.name == "graph_share" || fact.name == "attributed") {
       return value == 0 ? std::string("0%") : Percent(value, 1) + "%";
     }

@@ -17,6 +17,7 @@
 #include "report/compare/compare_modules.h"
 #include "report/compare/compare_ops.h"
 #include "report/compare/main_programs.h"
+#include "report/compile/compile_summary.h"
 #include "store/activity_scan.h"
 
 namespace xlatrace::report {
@@ -207,6 +208,9 @@ class Loader {
       versions += !function.empty() && module.function == function && module.run_ns > 0;
     }
     if (versions > 0) run_.compilations = versions;
+    XLATRACE_ASSIGN(const std::optional<CompileTotals> totals, LoadCompileTotals(db_));
+    if (totals) run_.compile_ns = totals->ns;
+    if (totals && totals->is_explained) run_.recompilations = totals->recompilations;
     return {};
   }
 

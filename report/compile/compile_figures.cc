@@ -128,6 +128,20 @@ void AddTo(CompiledFunction& function, const Compilation& compilation) {
   function.function_line = compilation.facts->function_line;
 }
 
+// Stages of a compilation do not overlap, so the last open one is that in which the process ended.
+void SetUnfinished(const std::vector<model::NamedCompile>& compiles, CompileFigures& figures) {
+  int64_t latest_ns = INT64_MIN;
+  for (const model::NamedCompile& row : compiles) {
+    if (!row.facts || !row.facts->is_unfinished || row.start_ns < latest_ns) continue;
+    latest_ns = row.start_ns;
+    figures.unfinished = {.function = std::string(row.name),
+                          .stage = row.stage,
+                          .source_file = row.facts->source_file,
+                          .source_line = row.facts->source_line,
+                          .ns = row.end_ns - row.start_ns};
+  }
+}
+
 // Code generation that takes most of a compilation is that of the largest fusion, as far as the
 // modules show.
 Status AddFusions(store::RunDb& db, const analysis::Compilations& all,
@@ -171,6 +185,20 @@ Status AddFusions(store::RunDb& db, const analysis::Compilations& all,
 
 }  // namespace
 
+Result<std::optional<CompileTotals>> LoadCompileTotals(store::RunDb& db) {
+  XLATRACE_ASSIGN(const CompileRows rows, LoadRows(db));
+  const analysis::Compilations all = analysis::CompilationsOf(rows.run, rows.compiles);
+  if (all.compilations.empty()) return std::optional<CompileTotals>();
+  CompileTotals totals;
+  for (const Compilation& compilation : all.compilations) {
+    totals.ns += compilation.ns;
+    if (!compilation.facts) continue;
+    totals.is_explained = true;
+    totals.recompilations += compilation.is_again && !compilation.facts->is_operation ? 1 : 0;
+  }
+  return std::optional(totals);
+}
+
 Result<CompileFigures> LoadCompileFigures(store::RunDb& db) {
   XLATRACE_ASSIGN(const CompileRows rows, LoadRows(db));
   analysis::Compilations all = analysis::CompilationsOf(rows.run, rows.compiles);
@@ -180,6 +208,7 @@ Result<CompileFigures> LoadCompileFigures(store::RunDb& db) {
                          .imports = std::move(all.imports),
                          .import_ns = all.import_ns,
                          .backend_start_ns = all.backend_start_ns};
+  SetUnfinished(rows.compiles, figures);
   std::map<FunctionKey, CompiledFunction> functions;
   using Place = std::pair<std::string, std::optional<int64_t>>;
   std::map<FunctionKey, std::map<Place, int64_t>> calls;
@@ -193,11 +222,6 @@ Result<CompileFigures> LoadCompileFigures(store::RunDb& db) {
                             ? Place(compilation.facts->source_file, compilation.facts->source_line)
                             : Place();
     calls[key][place] += compilation.ns;
-    if (compilation.facts && compilation.facts->is_unfinished) {
-      figures.unfinished = compilation.name;
-      figures.unfinished_stage = Text(CompileStage::kCompile);
-      figures.unfinished_ns = compilation.end_ns - compilation.start_ns;
-    }
     if (!compilation.is_again) continue;
     const auto differences = analysis::DifferencesOf(compilation);
     const std::string cause = differences.empty() ? std::string() : differences[0]->kind;

@@ -38,15 +38,28 @@ void AppendTable(std::string& text, const TextTable& table, const CompileTextOpt
   for (const std::string& line : table.Lines(options.width, options.ascii)) text += line + "\n";
 }
 
+constexpr std::string_view StageWords(CompileStage stage) {
+  switch (stage) {
+    case CompileStage::kTrace:
+      return "JAX traced";
+    case CompileStage::kLower:
+      return "JAX lowered";
+    default:
+      return "XLA compiled";
+  }
+}
+
 void AppendHead(std::string& text, const CompileFigures& figures) {
   text += fmt::format("{}: {} compilation{} of {} function{}\n",
                       Duration(static_cast<double>(figures.ns)), Thousands(figures.compilations),
                       figures.compilations == 1 ? "" : "s",
                       Thousands(static_cast<int64_t>(figures.functions.size())),
                       figures.functions.size() == 1 ? "" : "s");
-  if (!figures.unfinished.empty()) {
-    text += fmt::format("The process ended while XLA compiled {}, after {}.\n", figures.unfinished,
-                        Duration(static_cast<double>(figures.unfinished_ns)));
+  if (const UnfinishedStage& unfinished = figures.unfinished; !unfinished.function.empty()) {
+    const std::string place = CallPlace(unfinished.source_file, unfinished.source_line);
+    text += fmt::format("The process ended while {} {}{}, after {}.\n", StageWords(unfinished.stage),
+                        unfinished.function, place.empty() ? "" : fmt::format(" ({})", place),
+                        Duration(static_cast<double>(unfinished.ns)));
   }
   if (figures.import_ns > 0) {
     std::string names;
@@ -164,13 +177,18 @@ std::string CompileText(const CompileFigures& figures, const CompileTextOptions&
 }
 
 std::string CompileJson(const CompileFigures& figures) {
+  const UnfinishedStage& unfinished = figures.unfinished;
+  const bool is_unfinished = !unfinished.function.empty();
   Json json = {{"schema_version", kCompileSchemaVersion},
                {"compilations", figures.compilations},
                {"ns", figures.ns},
                {"import_ns", figures.import_ns},
                {"backend_start_ns", figures.backend_start_ns},
-               {"unfinished", JsonOrNull(figures.unfinished)},
-               {"unfinished_ns", figures.unfinished.empty() ? Json() : Json(figures.unfinished_ns)},
+               {"unfinished", JsonOrNull(unfinished.function)},
+               {"unfinished_stage", is_unfinished ? Json(Text(unfinished.stage)) : Json()},
+               {"unfinished_ns", is_unfinished ? Json(unfinished.ns) : Json()},
+               {"unfinished_file", JsonOrNull(unfinished.source_file)},
+               {"unfinished_line", JsonOrNull(unfinished.source_line)},
                {"functions", Json::array()},
                {"recompilations", Json::array()},
                {"causes", Json::array()},

@@ -66,6 +66,15 @@ struct CompileCause {
 // By time; one per function, kind and argument.
 std::vector<CompileCause> CompileCausesOf(const analysis::Compilations& all);
 
+// The stage in which the process ended; empty function: none.
+struct UnfinishedStage {
+  std::string function;
+  model::CompileStage stage = model::CompileStage::kCompile;
+  std::string source_file;
+  std::optional<int64_t> source_line;
+  int64_t ns = 0;
+};
+
 struct CompileFigures {
   std::vector<CompiledFunction> functions;    // By time.
   std::vector<Recompilation> recompilations;  // By time.
@@ -73,12 +82,19 @@ struct CompileFigures {
   std::vector<analysis::NamedTime> imports;   // By time.
   int64_t ns = 0, import_ns = 0, backend_start_ns = 0;
   int64_t compilations = 0;
-  // The compilation in which the process ended; empty name: none.
-  std::string unfinished, unfinished_stage;
-  int64_t unfinished_ns = 0;
+  UnfinishedStage unfinished;
 };
 
 Result<CompileFigures> LoadCompileFigures(store::RunDb& db);
+
+struct CompileTotals {
+  int64_t ns = 0;              // All compilations of the run, from tracing to loading.
+  int64_t recompilations = 0;  // Of functions; operations outside of jit do not count.
+  bool is_explained = false;   // The hook recorded which compilation is one of a known function.
+};
+
+// nullopt: the run has no compilation.
+Result<std::optional<CompileTotals>> LoadCompileTotals(store::RunDb& db);
 
 struct CompileTextOptions {
   int width = 100;  // Columns of the terminal.

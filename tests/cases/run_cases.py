@@ -30,6 +30,7 @@ from case_file import CaseError, read_case  # noqa: E402
 from checks import CHECKS, Failure  # noqa: E402
 from cpu_profile import write_profiles  # noqa: E402
 from gpu_recording import write_recording  # noqa: E402
+from hook_folder import Log, write_hook_folder  # noqa: E402
 from programs import read_program  # noqa: E402
 from run_language import Reader, build_timeline, changed  # noqa: E402
 from time_trees import violations  # noqa: E402
@@ -59,6 +60,7 @@ class Running:
     def __init__(self, case, program, folder):
         self.case, self.program, self.folder = case, program, folder
         self.programs, self.runs = {}, {}
+        self.log = None  # Of the Python hook, for the next run.
         self.failures, self.bodies = [], {}  # New lines of the sections that check, by index.
         self.commands = []
 
@@ -70,11 +72,11 @@ class Running:
                 self.failures += outcome.failures
                 self.bodies[index] = outcome.body
                 checks += 1
-            elif section.keyword in ("program", "run", "file"):
+            elif section.keyword in ("program", "run", "file", "hook"):
                 getattr(self, f"make_{section.keyword}")(section)
             else:
                 raise section.head.error(
-                    f"'{section.keyword}' is no section; there are: program, run, file, rows, $")
+                    f"'{section.keyword}' is no section; there are: program, run, file, hook, rows, $")
         if not checks:
             raise CaseError(f"{self.case.name}:1", "the case checks nothing: add a section `rows` or `$`")
         for name, run in self.runs.items():
@@ -116,6 +118,8 @@ class Running:
             statements = reader.statements(section.body)
         self.runs[name] = Run(statements, section.head)
         timeline = build_timeline(statements, self.programs, section.head)
+        if self.log is not None:
+            return self.fold_run(name, timeline, section)
         if timeline.is_cpu:
             source = self.folder / f"{name}.profile"
             write_profiles(timeline, source)
@@ -123,6 +127,19 @@ class Running:
             source = self.folder / f"{name}.rec"
             write_recording(timeline, source)
         self.import_run(name, [source], section, "cpu" if timeline.is_cpu else "sm_9.0_gpu")
+
+    def make_hook(self, section):
+        self.log = Log(section.body)
+
+    def fold_run(self, name, timeline, section):
+        """The program makes the run.db of a recording folder when it first reads it."""
+        if not timeline.is_cpu or timeline.ranks != 1:
+            raise section.head.error("a run with a section `hook` has the device cpu and one rank")
+        write_hook_folder(timeline, self.log, self.folder / f"{name}.rec")
+        self.log = None
+        done = self.run_program(["summary", f"{name}.db"])
+        if done.code != 0:
+            raise section.head.error(f"the recording cannot be read: {done.stderr.strip()}")
 
     def import_run(self, name, sources, section, target="sm_9.0_gpu"):
         """Through the program itself, with the case's programs as XLA dumps them."""

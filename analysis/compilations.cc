@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "analysis/time_tree/compile_parts.h"
+#include "base/text.h"
 
 namespace xlatrace::analysis {
 namespace {
@@ -160,6 +161,19 @@ std::vector<const model::CompileDetail*> DifferencesOf(const Compilation& compil
     if (detail.is_difference) differences.push_back(&detail);
   }
   return differences;
+}
+
+bool HasDominantPart(const Compilation& compilation) {
+  return static_cast<double>(compilation.top_part_ns) >=
+         kDominantPassShare * static_cast<double>(compilation.ns);
+}
+
+bool IsLargeConstant(const Compilation& compilation, const model::CompileDetail& detail) {
+  // The cost of smaller constants is too short to measure, unless they are folded.
+  constexpr int64_t kMinConstantBytes = 1 << 20;
+  if (detail.kind != "constant") return false;
+  return detail.value.value_or(0) >= kMinConstantBytes ||
+         (HasDominantPart(compilation) && Has(compilation.top_part, "onstant"));
 }
 
 const model::CompileDetail* DetailOf(const Compilation& compilation, std::string_view kind) {

@@ -66,6 +66,13 @@ std::vector<const model::CompileDetail*> DifferencesOf(const Compilation& compil
 // The first fact of that kind; null: none.
 const model::CompileDetail* DetailOf(const Compilation& compilation, std::string_view kind);
 
+// A pass that takes this share of a compilation dominates it.
+inline constexpr double kDominantPassShare = 0.3;
+bool HasDominantPart(const Compilation& compilation);
+
+// An array that is part of the program. If XLA mostly folds constants, a smaller one counts, too.
+bool IsLargeConstant(const Compilation& compilation, const model::CompileDetail& detail);
+
 }  // namespace xlatrace::analysis
 
 #endif  // XLATRACE_ANALYSIS_COMPILATIONS_H_

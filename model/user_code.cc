@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 47> kMachinery = {
 
 // Files and folders that only this framework has, below its own folder (the first component).
 // Folders end with a slash.
-constexpr std::array<std::string_view, 41> kFrameworkParts = {"jax/_src/",
+constexpr std::array<std::string_view, 42> kFrameworkParts = {"jax/_src/",
                                                               "jax/experimental/pallas/ops/",
                                                               "jax/experimental/shard_map.py",
                                                               "flax/linen/module.py",
@@ -62,7 +62,8 @@ constexpr std::array<std::string_view, 41> kFrameworkParts = {"jax/_src/",
                                                               "torch_xla/core/",
                                                               "xlatrace/notebook.py",
                                                               "xlatrace/programs.py",
-                                                              "xlatrace/program_limits.py"};
+                                                              "xlatrace/program_limits.py",
+                                                              "xlatrace_hook/watcher.py"};
 
 bool IsSeparator(char c) { return c == '/' || c == '\\'; }
 
@@ -120,6 +121,12 @@ std::string WithSlashes(std::string_view file) {
 }
 
 }  // namespace
+
+std::string_view PackageOf(std::string_view file) {
+  const std::string_view inside = InsidePackages(file);
+  if (inside.empty() && IsInterpreterLibrary(file)) return "python";
+  return TopFolder(inside);
+}
 
 UserCode::UserCode(std::string_view declared) {
   while (!declared.empty()) {

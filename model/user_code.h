@@ -29,6 +29,10 @@ enum class FileKind : uint8_t {
   kMachinery,    // A framework, a launcher of scripts, or Python's own library.
 };
 
+// "flax" of ".../site-packages/flax/linen/module.py", "python" of the interpreter's library; empty:
+// the file is in no folder of packages.
+std::string_view PackageOf(std::string_view file);
+
 class UserCode {
  public:
   // `declared`: folders and files that are the user's although they are installed, or names of

@@ -28,12 +28,8 @@ using model::CompileStage;
 
 // Share of the recorded time from which on a saving before or between steps is material.
 constexpr double kMaterialShare = kMinSavingShare;
-// A pass that takes this share of a compilation dominates it.
-constexpr double kDominantShare = 0.3;
 // A loop that JAX traces this often is worth a rolled loop.
 constexpr int64_t kMinUnrolledRepeats = 32;
-// The cost of smaller constants is too short to measure.
-constexpr int64_t kMinConstantBytes = 1 << 20;
 // Single operations that are compiled one by one.
 constexpr int64_t kMinOperations = 10;
 
@@ -110,6 +106,37 @@ class CompileRules {
                        [](const Compilation& c) { return c.facts != nullptr; });
   }
 
+  // Any source with the ranges of XLA's compiler has it.
+  void Autotuning() {
+    int64_t ns = 0, of_ns = 0;
+    const Compilation* longest = nullptr;
+    const auto autotune_ns = [](const Compilation& compilation) {
+      return compilation.stage_ns[static_cast<size_t>(CompileStage::kAutotune)];
+    };
+    for (const Compilation& compilation : all_.compilations) {
+      if (autotune_ns(compilation) == 0) continue;
+      ns += autotune_ns(compilation);
+      of_ns += compilation.ns;
+      if (longest == nullptr || autotune_ns(compilation) > autotune_ns(*longest)) {
+        longest = &compilation;
+      }
+    }
+    if (longest == nullptr || !IsMaterial(ns)) return;
+    Finding finding = Make("autotuning", ns, 0);
+    finding.title = {"Keep the results of autotuning",
+                     fmt::format("it takes {} of {} of compilation, {} of the run; most of it is for {}",
+                                 Time(ns), Time(of_ns), Share(ns), longest->name)};
+    finding.action =
+        "set `jax_compilation_cache_dir`, where JAX keeps programs and results of autotuning, or "
+        "`--xla_gpu_per_fusion_autotune_cache_dir=DIR` in XLA_FLAGS; the next run reads them";
+    finding.how_to_check = "the stage autotune of the view compile in the next run";
+    if (longest->facts) SetCall(finding, *longest);
+    finding.claims["autotuning"] = ns;
+    finding.evidence.Add("time of autotuning", ns, "ns")
+        .Add("compilation of the tuned programs", of_ns, "ns");
+    report_.Add(std::move(finding));
+  }
+
   void Check() {
     Recompilations();
     UnrolledLoops();
@@ -139,7 +166,8 @@ class CompileRules {
   }
 
   bool IsMaterial(int64_t ns) const {
-    return static_cast<double>(ns) >= kMaterialShare * static_cast<double>(root_ns_);
+    return root_ns_ > 0 &&
+           static_cast<double>(ns) >= kMaterialShare * static_cast<double>(root_ns_);
   }
 
   std::string Share(int64_t ns) const {
@@ -241,7 +269,7 @@ class CompileRules {
     std::map<std::tuple<std::string, std::string, std::string>, bool> known;
     for (const Compilation& compilation : Longest()) {
       const CompileDetail* constant = DetailOf(compilation, "constant");
-      if (constant == nullptr || constant->value.value_or(0) < kMinConstantBytes) continue;
+      if (constant == nullptr || !IsLargeConstant(compilation, *constant)) continue;
       if (!known.emplace(std::tuple(compilation.name, constant->name, constant->source_file), true)
                .second) {
         continue;
@@ -256,7 +284,7 @@ class CompileRules {
       const std::string name = constant->name.empty() ? constant->after : constant->name;
       finding.title = {fmt::format("Pass {} to {} as an argument", name, compilation.name),
                        fmt::format("it is a constant of {} in the program",
-                                   Bytes(static_cast<double>(*constant->value)))};
+                                   Bytes(static_cast<double>(constant->value.value_or(0))))};
       finding.action =
           "make the array an argument of the jitted function. As a constant it is copied into the "
           "program, folded by XLA's passes, and held in memory twice";
@@ -266,16 +294,23 @@ class CompileRules {
               ? Place(constant->source_file, constant->source_line)
               : Place(compilation.facts->source_file, compilation.facts->source_line);
       finding.claims["constant " + compilation.name] = ns;
-      finding.evidence.Add("bytes of the constant", *constant->value, "bytes")
+      finding.evidence.Add("bytes of the constant", constant->value.value_or(0), "bytes")
           .Add("compilation", compilation.ns, "ns");
       report_.Add(std::move(finding));
     }
   }
 
+  // The array that XLA folds is known: `baked_constant` reports it.
+  static bool FoldsConstant(const Compilation& compilation) {
+    const CompileDetail* constant = DetailOf(compilation, "constant");
+    return constant != nullptr && IsLargeConstant(compilation, *constant) &&
+           Has(compilation.top_part, "onstant");
+  }
+
   void DominantPasses() {
     for (const Compilation& compilation : Longest()) {
-      if (static_cast<double>(compilation.top_part_ns) <
-              kDominantShare * static_cast<double>(compilation.ns) ||
+      if (!HasDominantPart(compilation) || FoldsConstant(compilation) ||
+          HasAny(compilation.top_part, {"utotun", "lgorithm-picker"}) ||  // `autotuning`.
           !IsMaterial(compilation.top_part_ns) || DetailOf(compilation, "repeated_line") ||
           compilation.stage_ns[static_cast<size_t>(CompileStage::kCodegen)] >= compilation.ns / 2) {
         continue;
@@ -460,6 +495,7 @@ class CompileRules {
 
 bool CheckRecordedCompilations(const Context& context, Report& report) {
   CompileRules rules(context, report);
+  rules.Autotuning();
   if (!rules.Explained()) return false;
   rules.Check();
   return true;

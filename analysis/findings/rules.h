@@ -19,7 +19,7 @@ void CheckWarmUp(const Context& context, Report& report);
 // Repeated compilation: `recompile`. Needs no steady step, because such a run has none.
 void CheckCompilation(const Context& context, Report& report);
 // Rules for recorded compilations with causes; false: the process recorded none. `recompile`,
-// `slow_compile`, `baked_constant`, `cache_miss`, `slow_import`.
+// `slow_compile`, `baked_constant`, `cache_miss`, `slow_import`. In any case `autotuning`.
 bool CheckRecordedCompilations(const Context& context, Report& report);
 // Before the first step: `context_start`, `startup_code`. Needs no steady step.
 void CheckStartup(const Context& context, Report& report);

@@ -147,8 +147,8 @@ std::pair<int64_t, int64_t> PreparationOf(const std::vector<model::TimeTreeRow>&
 // Savings of the run that lie in imports or compilations.
 void FitToPreparation(const std::vector<model::TimeTreeRow>& tree,
                       std::vector<model::FindingRow>& findings) {
-  constexpr std::array<std::string_view, 4> kCompilationRules = {"recompile", "slow_compile",
-                                                                 "baked_constant", "cache_miss"};
+  constexpr std::array<std::string_view, 5> kCompilationRules = {
+      "recompile", "slow_compile", "baked_constant", "cache_miss", "autotuning"};
   const auto [imports, compilations] = PreparationOf(tree);
   for (model::FindingRow& finding : findings) {
     if (!finding.saves_high_ns_per_run) continue;

@@ -136,6 +136,11 @@ std::vector<std::vector<CompilePart>> CompilePartsOf(
           part.compilation = open.back().compilation;
           part.outer_start_ns = open.back().outer_start_ns;
           if (IsPart(span->stage)) part.part = span->name;
+          // Candidates are compiled while they are tried out.
+          if (open.back().kind == TreeKind::kAutotune) {
+            part.kind = TreeKind::kAutotune;
+            part.part = open.back().part;
+          }
           if (span->module_id == 0 || IsPart(span->stage)) part.name = open.back().name;
           part.source_file = open.back().source_file;
           part.source_line = open.back().source_line;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "model/user_code.h"
 
 namespace xlatrace::analysis::time_tree {
 namespace {
@@ -53,8 +54,7 @@ constexpr LibraryPlace kLibraryPlaces[] = {
 };
 
 // Programs run these; their own work is dispatch.
-constexpr std::string_view kFrameworkFolders[] = {"/jax/",   "/jaxlib/", "/tensorflow/",
-                                                  "/keras/", "/flax/",   "/optax/"};
+constexpr std::string_view kFrameworks[] = {"jax", "jaxlib", "tensorflow", "keras", "flax", "optax"};
 
 TreeKind KindOfLibrary(const HostFrame& frame) {
   for (const LibraryPlace& place : kLibraryPlaces) {
@@ -65,9 +65,12 @@ TreeKind KindOfLibrary(const HostFrame& frame) {
   return TreeKind::kHost;
 }
 
+// An environment may have the name of a framework: .venv/jax/lib/site-packages/numpy is NumPy.
 bool IsFramework(const HostFrame& frame) {
-  return std::any_of(std::begin(kFrameworkFolders), std::end(kFrameworkFolders),
-                     [&](std::string_view folder) { return Has(frame.file, folder); });
+  const std::string_view package = model::PackageOf(frame.file);
+  return std::any_of(std::begin(kFrameworks), std::end(kFrameworks), [&](std::string_view name) {
+    return package.empty() ? Has(frame.file, fmt::format("/{}/", name)) : package == name;
+  });
 }
 
 TreeKind KindOfState(ThreadState state) {

@@ -2,11 +2,14 @@
 
 // Which stage of a compilation a range of XLA's compiler belongs to.
 //
-// Thread-safety: pure function.
+// Thread-safety: pure functions.
 
 #ifndef XLATRACE_IMPORTERS_COMMON_COMPILE_STAGE_H_
 #define XLATRACE_IMPORTERS_COMMON_COMPILE_STAGE_H_
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "model/compile.h"
@@ -16,6 +19,22 @@ namespace xlatrace::importers {
 // `name`: of the range, or of the pass. `around`: stage of the range around it; a range without a
 // stage of its own belongs to that.
 model::CompileStage StageOfCompilerRange(std::string_view name, model::CompileStage around);
+
+// `XlaCompile:#module=jit_f,program_id=7#`, `XlaPass:#name=dce,...#`: NVTX ranges of the compiler.
+struct CompilerRange {
+  std::string name;  // "XlaCompile", "XlaPass: dce".
+  std::string_view module;
+  std::optional<int64_t> program_id;
+  model::CompileStage stage = model::CompileStage::kCompile;
+
+  // The name of a span whose source has no table of modules: that of the module, or of the pass.
+  std::string_view SpanName() const {
+    return stage == model::CompileStage::kCompile && !module.empty() ? module : name;
+  }
+};
+
+// nullopt: another range. `text` must outlive the result.
+std::optional<CompilerRange> CompilerRangeOf(std::string_view text);
 
 }  // namespace xlatrace::importers
 

@@ -12,6 +12,7 @@
 #include "base/number_format.h"
 #include "base/task.h"
 #include "base/text.h"
+#include "importers/common/compile_stage.h"
 #include "importers/common/copies.h"
 #include "importers/common/dropped_count.h"
 #include "importers/common/page_migrations.h"
@@ -157,6 +158,13 @@ class NsysImport {
                       .end_ns = range.end_ns,
                       .depth = depth,
                       .domain_number = range.domain_number});
+      const auto compile = CompilerRangeOf(range.text);
+      if (!compile || range.end_ns <= range.start_ns) return;
+      sink_.AddCompile({.process_id = devices_.ProcessOf(range.tid),
+                        .name = compile->SpanName(),
+                        .start_ns = range.start_ns,
+                        .end_ns = range.end_ns,
+                        .stage = compile->stage});
     });
     while (scan.Next(counters_)) {
       ++nvtx_rows_;

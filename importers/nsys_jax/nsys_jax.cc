@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "importers/common/annotation.h"
+#include "importers/common/compile_stage.h"
 #include "importers/common/counters.h"
 #include "importers/common/text_fields.h"
 #include "importers/nsys_jax/capture_files.h"
@@ -222,11 +223,12 @@ class CaptureImport {
                                         .end_ns = *end,
                                         .depth = static_cast<int32_t>(std::clamp<int64_t>(
                                             ParseInt(row[5]).value_or(0), 0, 10000))});
-                        if (name.text.starts_with("XlaCompile:")) {
+                        if (const auto compile = CompilerRangeOf(name.text)) {
                           sink_.AddCompile({.process_id = process->second,
-                                            .name = ParseAnnotation(name.text).Get("module"),
+                                            .name = compile->SpanName(),
                                             .start_ns = *start,
-                                            .end_ns = *end});
+                                            .end_ns = *end,
+                                            .stage = compile->stage});
                         }
                       });
     if (damaged > 0) {

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
-#include "importers/common/annotation.h"
 #include "importers/common/compile_stage.h"
 #include "importers/common/counters.h"
 #include "importers/common/kept_calls.h"
@@ -361,22 +360,15 @@ class RecordingImporter {
     AddCompile(text, TimeOf(start), TimeOf(end));
   }
 
-  // `XlaCompile:#module=jit_f,program_id=7#`, `XlaPass:#name=dce,...#`: "XlaPass: dce".
   void AddCompile(std::string_view text, int64_t start_ns, int64_t end_ns) {
-    if (!text.starts_with("Xla") || text.starts_with("XlaModule:")) return;
-    const Annotation annotation = ParseAnnotation(text);
-    if (annotation.fields.empty() || !annotation.title.ends_with(':')) return;
-    std::string name(annotation.title.substr(0, annotation.title.size() - 1));
-    if (const std::string_view pass = annotation.Get("name"); !pass.empty()) {
-      name += fmt::format(": {}", pass);
-    }
+    const std::optional<CompilerRange> range = CompilerRangeOf(text);
+    if (!range) return;
     sink_.AddCompile({.process_id = names_.process_id(),
-                      .module_id = names_.ModuleNamed(annotation.Get("module"),
-                                                      ParseInt(annotation.Get("program_id"))),
-                      .name = name,
+                      .module_id = names_.ModuleNamed(range->module, range->program_id),
+                      .name = range->name,
                       .start_ns = start_ns,
                       .end_ns = end_ns,
-                      .stage = StageOfCompilerRange(name, model::CompileStage::kCompile)});
+                      .stage = range->stage});
   }
 
   void AddRunInfo() {

@@ -42,6 +42,19 @@ Result<std::pair<std::string, std::string>> ChosenTree(store::RunDb& db) {
 
 }  // namespace
 
+std::string FunctionOf(const TimeNode& node) {
+  if (node.source_file.empty()) return node.name;
+  if (const size_t end = node.name.find("): "); end != node.name.npos) {
+    return node.name.substr(end + 3);
+  }
+  if (node.name.starts_with('$')) {
+    if (const size_t end = node.name.find(' '); end != node.name.npos) {
+      return node.name.substr(end + 1);
+    }
+  }
+  return node.name;
+}
+
 Result<TimeNodes> LoadTimeNodes(store::RunDb& db) {
   XLATRACE_ASSIGN(const auto chosen, ChosenTree(db));
   TimeNodes tree{.of = chosen.second};

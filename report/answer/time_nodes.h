@@ -32,6 +32,9 @@ struct TimeNodes {
   std::string of;               // "mean over 8 devices"; empty: there is one device.
 };
 
+// "step" of "train.py(12): step" and of "$train.py:12 step".
+std::string FunctionOf(const TimeNode& node);
+
 // No nodes if run.db has no tree. An error if the tree is damaged.
 Result<TimeNodes> LoadTimeNodes(store::RunDb& db);
 

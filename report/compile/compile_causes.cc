@@ -25,11 +25,9 @@ using model::CompileStage;
 
 // A fact of a compilation that takes less of all compilations and imports is not listed.
 constexpr double kMinCauseShare = 0.02;
-// Tracing that takes this share of a compilation is slow, and a pass dominates it.
+// Tracing that takes this share of a compilation is slow.
 constexpr double kDominantStageShare = 0.5;
-constexpr double kDominantPassShare = 0.3;
 constexpr int64_t kMinUnrolledLines = 32;
-constexpr int64_t kMinBakedBytes = 1 << 20;
 constexpr int64_t kMinSmallPrograms = 10;
 
 int64_t StageNs(const Compilation& compilation, CompileStage stage) {
@@ -108,10 +106,10 @@ class CauseList {
                *body);
     }
     for (const CompileDetail& detail : compilation.facts->details) {
-      if (detail.kind != "constant" || detail.value.value_or(0) < kMinBakedBytes) continue;
+      if (!analysis::IsLargeConstant(compilation, detail)) continue;
       CompileCause& cause = Add(compilation, "constant",
                                 fmt::format("constant {} of {} is baked into the program",
-                                            detail.name, Bytes(static_cast<double>(*detail.value))),
+                                            detail.name, Bytes(static_cast<double>(detail.value.value_or(0)))),
                                 compilation.ns);
       cause.argument = detail.name;
       SetPlace(cause, detail);
@@ -121,8 +119,7 @@ class CauseList {
         kDominantStageShare * static_cast<double>(compilation.ns)) {
       Add(compilation, "trace", "slow tracing: Python code of the function", trace_ns);
     }
-    if (static_cast<double>(compilation.top_part_ns) >=
-        kDominantPassShare * static_cast<double>(compilation.ns)) {
+    if (analysis::HasDominantPart(compilation)) {
       CompileCause& cause = Add(compilation, "part", compilation.top_part, compilation.top_part_ns);
       cause.argument = compilation.top_part;
     }
@@ -193,11 +190,14 @@ class CauseList {
 
 }  // namespace
 
-std::vector<CompileCause> CompileCausesOf(const analysis::Compilations& all) {
+int64_t LeastCauseNs(const analysis::Compilations& all) {
   int64_t whole_ns = all.import_ns + all.backend_start_ns;
   for (const Compilation& compilation : all.compilations) whole_ns += compilation.ns;
-  const auto least_ns = static_cast<int64_t>(kMinCauseShare * static_cast<double>(whole_ns));
-  return CauseList(all, least_ns).Take();
+  return static_cast<int64_t>(kMinCauseShare * static_cast<double>(whole_ns));
+}
+
+std::vector<CompileCause> CompileCausesOf(const analysis::Compilations& all) {
+  return CauseList(all, LeastCauseNs(all)).Take();
 }
 
 }  // namespace xlatrace::report

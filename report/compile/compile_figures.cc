@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "report/answer/time_nodes.h"
 #include "report/compile/compile_summary.h"
 
 namespace xlatrace::report {
@@ -128,6 +130,50 @@ void AddTo(CompiledFunction& function, const Compilation& compilation) {
   function.function_line = compilation.facts->function_line;
 }
 
+constexpr std::array<std::string_view, 8> kKindsOfHostCode = {"host", "input", "io",   "sleep",
+                                                        "lock", "gc",    "data", "checkpoint"};
+
+void CollectHostCode(const TimeNodes& tree, size_t position, std::vector<CompileCause>& causes) {
+  for (const size_t child : tree.nodes[position].children) {
+    const TimeNode& node = tree.nodes[child];
+    if (std::find(kKindsOfHostCode.begin(), kKindsOfHostCode.end(), node.kind) == kKindsOfHostCode.end()) {
+      CollectHostCode(tree, child, causes);
+      continue;
+    }
+    if (node.source_file.empty()) continue;
+    causes.push_back({.kind = node.kind,
+                      .function = FunctionOf(node),
+                      .text = node.kind == "host" ? "code of the program outside of steps"
+                                                  : node.kind + " outside of steps",
+                      .source_file = node.source_file,
+                      .source_line = node.source_line,
+                      .ns = node.ns});
+  }
+}
+
+// Code that reads data or computes before and between steps, by the time tree.
+Status AddHostCode(store::RunDb& db, int64_t least_ns, std::vector<CompileCause>& causes) {
+  XLATRACE_ASSIGN(const TimeNodes tree, LoadTimeNodes(db));
+  if (tree.nodes.empty()) return {};
+  std::vector<CompileCause> found;
+  for (const size_t child : tree.nodes[0].children) {
+    const std::string& kind = tree.nodes[child].kind;
+    if (kind == "startup" || kind == "between_steps") CollectHostCode(tree, child, found);
+  }
+  std::map<std::tuple<std::string, std::string, std::string>, CompileCause> by_function;
+  for (CompileCause& cause : found) {
+    const auto [known, is_new] =
+        by_function.try_emplace({cause.kind, cause.function, cause.source_file}, cause);
+    if (!is_new) known->second.ns += cause.ns;
+  }
+  for (auto& [key, cause] : by_function) {
+    if (cause.ns >= least_ns) causes.push_back(std::move(cause));
+  }
+  std::stable_sort(causes.begin(), causes.end(),
+                   [](const CompileCause& a, const CompileCause& b) { return a.ns > b.ns; });
+  return {};
+}
+
 // Stages of a compilation do not overlap, so the last open one is that in which the process ended.
 void SetUnfinished(const std::vector<model::NamedCompile>& compiles, CompileFigures& figures) {
   int64_t latest_ns = INT64_MIN;
@@ -204,6 +250,7 @@ Result<CompileFigures> LoadCompileFigures(store::RunDb& db) {
   analysis::Compilations all = analysis::CompilationsOf(rows.run, rows.compiles);
   std::vector<CompileCause> causes = CompileCausesOf(all);
   XLATRACE_TRY(AddFusions(db, all, causes));
+  XLATRACE_TRY(AddHostCode(db, LeastCauseNs(all), causes));
   CompileFigures figures{.causes = std::move(causes),
                          .imports = std::move(all.imports),
                          .import_ns = all.import_ns,

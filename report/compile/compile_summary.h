@@ -51,7 +51,8 @@ struct Recompilation {
 // A fact that makes a compilation or the start slow.
 struct CompileCause {
   // unrolled_loop, loop_body, constant, trace, part (a pass or step of code generation),
-  // fusion, operations, cache_hit, cache_miss, import.
+  // fusion, operations, cache_hit, cache_miss, import. Code of the program outside of steps: host,
+  // input, io, sleep, lock, gc, data, checkpoint.
   std::string kind;
   std::string function;  // Kind import: the package. Kind operations: their caller.
   std::string argument;  // Name of the constant, pass, fusion or setting; empty: none.
@@ -62,6 +63,9 @@ struct CompileCause {
   std::optional<int64_t> function_line;
   int64_t ns = 0;
 };
+
+// The least time of a cause that is listed.
+int64_t LeastCauseNs(const analysis::Compilations& all);
 
 // By time; one per function, kind and argument.
 std::vector<CompileCause> CompileCausesOf(const analysis::Compilations& all);

@@ -36,20 +36,6 @@ bool IsHostKind(std::string_view kind) {
   return std::find(kHostKinds.begin(), kHostKinds.end(), kind) != kHostKinds.end();
 }
 
-// "step" of "train.py(12): step" and of "$train.py:12 step".
-std::string FunctionOf(const TimeNode& node) {
-  if (node.source_file.empty()) return node.name;
-  if (const size_t end = node.name.find("): "); end != node.name.npos) {
-    return node.name.substr(end + 3);
-  }
-  if (node.name.starts_with('$')) {
-    if (const size_t end = node.name.find(' '); end != node.name.npos) {
-      return node.name.substr(end + 1);
-    }
-  }
-  return node.name;
-}
-
 struct HostRow {
   std::string function, source_file;
   std::optional<int64_t> source_line;

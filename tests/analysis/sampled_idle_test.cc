@@ -77,6 +77,22 @@ struct Loop : SampledRun {
                    Frame("ArrayImpl.block_until_ready", kJax, 600));
 };
 
+TEST(SampledIdle, EnvironmentWithTheNameOfAFrameworkIsNoFramework) {
+  Loop loop;
+  const Id numpy = loop.Stack(
+      loop.load, loop.Frame("NpzFile.__getitem__",
+                            "/job/.venv/jax/lib/python3.11/site-packages/numpy/lib/npyio.py", 9));
+  const Id jax = loop.Stack(
+      loop.train, loop.Frame("asarray", "/job/.venv/jax/lib/python3.11/site-packages/jax/_src/numpy/"
+                                        "array_creation.py", 9));
+  loop.Sample(7, 0, numpy, ThreadState::kNative);
+  loop.Sample(7, 10, jax, ThreadState::kNative);
+  loop.Sample(7, 15, loop.waits, ThreadState::kLock);
+  EXPECT_THAT(loop.Divide({{0, 15}}),
+              ElementsAre(Pair("dispatch:train.py(10): train:asarray", 5),
+                          Pair("host:train.py(31): load:NpzFile.__getitem__", 10)));
+}
+
 TEST(SampledIdle, SampleStandsForTheTimeToTheNextOne) {
   Loop loop;
   loop.Sample(7, 0, loop.train, ThreadState::kPython);

@@ -57,6 +57,14 @@ TEST(UserCode, OwnPackageBesideTheProgramIsNotTheUsers) {
   code.Learn("/opt/xlatrace/share/xlatrace/python/xlatrace/notebook.py");
   EXPECT_EQ(code.KindOf("/opt/xlatrace/share/xlatrace/python/xlatrace/notebook.py"), kMachinery);
   EXPECT_EQ(code.KindOf("/home/me/xlatrace/train.py"), kUser);
+  code.Learn("/opt/python/xlatrace_hook/xlatrace_hook/watcher.py");
+  EXPECT_EQ(code.KindOf("/opt/python/xlatrace_hook/xlatrace_hook/stacks.py"), kMachinery);
+}
+
+TEST(PackageOf, NameOfTheEnvironmentIsNoPackage) {
+  EXPECT_EQ(PackageOf("/home/me/jax/lib/python3.11/site-packages/numpy/lib/npyio.py"), "numpy");
+  EXPECT_EQ(PackageOf("/opt/conda/envs/jax/lib/python3.11/queue.py"), "python");
+  EXPECT_EQ(PackageOf("/home/me/jax/train.py"), "");
 }
 
 TEST(UserCode, DeclaredPackagesAreTheUsers) {

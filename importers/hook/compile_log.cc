@@ -103,6 +103,7 @@ class Parser {
     const int64_t id = IntOf(line, "id").value_or(0);
     if (const auto begun = begun_.find({id, stage}); end && begun != begun_.end()) {
       CompileLog::Entry& entry = log_.entries[begun->second];
+      entry.start_unix_ns = *start;
       entry.end_unix_ns = end;
       AddDetails(line, {}, *entry.facts);
       begun_.erase(begun);

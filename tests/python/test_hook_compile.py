@@ -193,8 +193,8 @@ class Compilations(HookTestCase):
         trace, lower, compiled = (self.of(entries, "add_one", stage) for stage in ("trace", "lower", "compile"))
         for begun, ended in (trace, lower, compiled):
             self.assertNotIn("end", begun)
-            self.assertEqual((begun["id"], begun["start"]), (ended["id"], ended["start"]))
-            begun["end"] = ended["end"]
+            self.assertEqual(begun["id"], ended["id"])
+            begun.update(start=ended["start"], end=ended["end"])
         stages = [trace[0], lower[0], compiled[0]]
         self.assertEqual({(e["file"], e["line"]) for e in stages}, {(script, 10)})
         self.assertEqual(len({e["id"] for e in stages}), 1)

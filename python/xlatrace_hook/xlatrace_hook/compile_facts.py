@@ -198,6 +198,8 @@ class CompileFacts:
         # The line of the beginning has all else.
         entry = {key: begun.entry[key] for key in ("stage", "name", "id", "start")}
         entry["end"] = now
+        # JAX's own clock: the facts for the first line were collected outside of its stage.
+        entry["start"] = now - int(duration * 1e9)
         if stage == "trace":
             thread.facts = begun.facts  # Those of a function that was traced inside have replaced it.
             self._remember_traced(frame, thread.facts)

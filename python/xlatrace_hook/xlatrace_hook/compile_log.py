@@ -7,8 +7,8 @@ One JSON object per line, in the order in which its stage ended. Times are Unix 
     name            package, or function as JAX names it
     id              number of the compilation; its trace, lower, compile and cache share it
     start, end      no `end`: the stage has begun. A line of the same id and stage with an `end`
-                    completes it; without one the process ended in this stage. An old JAX reports
-                    only the end, so that there is one line.
+                    completes it, and has JAX's own start; without one the process ended in this
+                    stage. An old JAX reports only the end, so that there is one line.
     thread          number of the thread (native)
     file, line      the user's line that imports or calls
     function        {file, line, library, operation}: where the function is defined; `operation`: it

@@ -17,6 +17,7 @@ sys.path[:0] = [str(CASES), str(CASES / "runner")]
 import run_cases  # noqa: E402
 from case_file import CaseError, parse_case  # noqa: E402
 from expected import matches, written  # noqa: E402
+from hook_folder import Log  # noqa: E402
 from programs import read_program  # noqa: E402
 from run_language import Reader, build_timeline, changed  # noqa: E402
 from xxh3 import xxh3_64  # noqa: E402
@@ -49,6 +50,26 @@ def intervals(statements, device=0):
     """(name, stream, start, end) in us of the work of a device."""
     return [(work.statement.name, work.stream, work.start_ns / 1000, work.end_ns / 1000)
             for work in timeline(statements).work if work.device == device]
+
+
+class HookLog(unittest.TestCase):
+    def test_statements_follow_each_other_and_end_at_the_start_of_the_run(self):
+        (section,) = sections("hook\n  import jax 2 s at a.py:1\n  compile f 3 s at a.py:9 of b.py:2\n    trace 1 s\n"
+                              '    again shape name="x[0]" before=f32[8] after=f32[9]\n    constant value=2MiB at b.py:4\n')
+        lines = [json.loads(line) for line in Log(section.body).text().splitlines()]
+        self.assertEqual([(line["stage"], (line["end"] - line["start"]) // 10**9) for line in lines],
+                         [("process", 0), ("import", 2), ("trace", 1), ("compile", 2)])
+        self.assertEqual(lines[-1]["end"] - lines[0]["start"], 5 * 10**9)
+        compiled = lines[-1]
+        self.assertEqual((compiled["file"], compiled["line"], compiled["function"]["line"]), ("a.py", 9, 2))
+        self.assertEqual(compiled["again"], ["shape"])
+        self.assertEqual(compiled["details"][0], {"kind": "shape", "name": "x[0]", "before": "f32[8]", "after": "f32[9]"})
+        self.assertEqual(compiled["details"][1], {"kind": "constant", "value": 2 << 20, "file": "b.py", "line": 4})
+
+    def test_unknown_statement_is_refused_with_its_place(self):
+        (section,) = sections("hook\n  download jax 2 s\n")
+        with self.assertRaisesRegex(CaseError, "case.txt:4: 'download' is no statement"):
+            Log(section.body)
 
 
 class Statements(unittest.TestCase):

@@ -79,7 +79,7 @@ def main():
             folder = folder_of(root, cause, seed)
             try:
                 truth = prepared(cause, seed, folder, options.python)
-            except Unavailable as error:
+            except (Unavailable, RuntimeError) as error:  # RuntimeError: the load of the machine changes too much.
                 print(f"{cause} {seed}: skipped, {error}", flush=True)
                 continue
             answers = Answers(xlatrace, options.python, folder, "host", busy=truth["busy"])

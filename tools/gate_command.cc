@@ -200,7 +200,8 @@ void AddGateCommand(CLI::App& app, Command* selected) {
   command
       ->add_option("--ignore", options->ignored,
                    "A fact not to judge: launches, fusions, bytes, flops, compilations,"
-                   " recompilations, compile_ns, peak_memory_bytes, exposed_collective_bytes, attributed; repeatable")
+                   " recompilations, compile_ns, peak_memory_bytes, exposed_collective_bytes, "
+                   "attributed; repeatable")
       ->type_name("FACT")
       ->check(OneOfDescribed(facts))
       ->expected(1)

@@ -123,9 +123,10 @@ class CompileRules {
     }
     if (longest == nullptr || !IsMaterial(ns)) return;
     Finding finding = Make("autotuning", ns, 0);
-    finding.title = {"Keep the results of autotuning",
-                     fmt::format("it takes {} of {} of compilation, {} of the run; most of it is for {}",
-                                 Time(ns), Time(of_ns), Share(ns), longest->name)};
+    finding.title = {
+        "Keep the results of autotuning",
+        fmt::format("it takes {} of {} of compilation, {} of the run; most of it is for {}",
+                    Time(ns), Time(of_ns), Share(ns), longest->name)};
     finding.action =
         "set `jax_compilation_cache_dir`, where JAX keeps programs and results of autotuning, or "
         "`--xla_gpu_per_fusion_autotune_cache_dir=DIR` in XLA_FLAGS; the next run reads them";

@@ -54,7 +54,8 @@ constexpr LibraryPlace kLibraryPlaces[] = {
 };
 
 // Programs run these; their own work is dispatch.
-constexpr std::string_view kFrameworks[] = {"jax", "jaxlib", "tensorflow", "keras", "flax", "optax"};
+constexpr std::string_view kFrameworks[] = {"jax",   "jaxlib", "tensorflow",
+                                            "keras", "flax",   "optax"};
 
 TreeKind KindOfLibrary(const HostFrame& frame) {
   for (const LibraryPlace& place : kLibraryPlaces) {

@@ -126,6 +126,8 @@ class Sampler {
   static void* ThreadMain(void* self);
   static int PendingCall(void* self);
   static PyObject* OnCollection(PyObject* self, PyObject* arguments);
+  // By a thread that has the GIL, in the place of the sampler.
+  void SampleIfAsked();
 
   bool Mine() const { return owner_ != 0 && owner_ == getpid(); }
   void Give(Order order, bool wait);
@@ -270,6 +272,9 @@ PyObject* Sampler::OnCollection(PyObject*, PyObject* arguments) {
   self->collections_[end % kMaxCollections] = {
       start_ns, now_ns - start_ns, generation != nullptr ? PyLong_AsLong(generation) : 0};
   self->collections_end_.store(end + 1);
+  // A request that came during the collection gets the stack of its cause. The next bytecode may
+  // already be in another function: objects are collected before `__init__` of the new one.
+  if (self->Mine()) self->SampleIfAsked();
   return &_Py_NoneStruct;
 }
 
@@ -429,17 +434,20 @@ ThreadState Sampler::CallerState() const {
 int Sampler::PendingCall(void* sampler) {
   auto* self = static_cast<Sampler*>(sampler);
   self->queued_ = false;
-  if (!self->Mine()) return 0;
-  Claim asked = Claim::kAsked;
-  if (!self->claim_.compare_exchange_strong(asked, Claim::kTaken)) return 0;
-  const int64_t start_ns = NowNs(CLOCK_MONOTONIC);
-  self->caller_ = pthread_self();  // Python's number of the thread.
-  self->caller_cpu_ns_ = NowNs(CLOCK_THREAD_CPUTIME_ID);
-  self->Sample();
-  self->cost_ns_ = NowNs(CLOCK_MONOTONIC) - start_ns;
-  self->claim_ = Claim::kDone;
-  sem_post(&self->taken_);
+  if (self->Mine()) self->SampleIfAsked();
   return 0;
+}
+
+void Sampler::SampleIfAsked() {
+  Claim asked = Claim::kAsked;
+  if (!claim_.compare_exchange_strong(asked, Claim::kTaken)) return;
+  const int64_t start_ns = NowNs(CLOCK_MONOTONIC);
+  caller_ = pthread_self();  // Python's number of the thread.
+  caller_cpu_ns_ = NowNs(CLOCK_THREAD_CPUTIME_ID);
+  Sample();
+  cost_ns_ = NowNs(CLOCK_MONOTONIC) - start_ns;
+  claim_ = Claim::kDone;
+  sem_post(&taken_);
 }
 
 void Sampler::Sample() {

@@ -107,10 +107,11 @@ class CauseList {
     }
     for (const CompileDetail& detail : compilation.facts->details) {
       if (!analysis::IsLargeConstant(compilation, detail)) continue;
-      CompileCause& cause = Add(compilation, "constant",
-                                fmt::format("constant {} of {} is baked into the program",
-                                            detail.name, Bytes(static_cast<double>(detail.value.value_or(0)))),
-                                compilation.ns);
+      CompileCause& cause =
+          Add(compilation, "constant",
+              fmt::format("constant {} of {} is baked into the program", detail.name,
+                          Bytes(static_cast<double>(detail.value.value_or(0)))),
+              compilation.ns);
       cause.argument = detail.name;
       SetPlace(cause, detail);
     }

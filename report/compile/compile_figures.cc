@@ -130,13 +130,14 @@ void AddTo(CompiledFunction& function, const Compilation& compilation) {
   function.function_line = compilation.facts->function_line;
 }
 
-constexpr std::array<std::string_view, 8> kKindsOfHostCode = {"host", "input", "io",   "sleep",
-                                                        "lock", "gc",    "data", "checkpoint"};
+constexpr std::array<std::string_view, 8> kKindsOfHostCode = {
+    "host", "input", "io", "sleep", "lock", "gc", "data", "checkpoint"};
 
 void CollectHostCode(const TimeNodes& tree, size_t position, std::vector<CompileCause>& causes) {
   for (const size_t child : tree.nodes[position].children) {
     const TimeNode& node = tree.nodes[child];
-    if (std::find(kKindsOfHostCode.begin(), kKindsOfHostCode.end(), node.kind) == kKindsOfHostCode.end()) {
+    if (std::find(kKindsOfHostCode.begin(), kKindsOfHostCode.end(), node.kind) ==
+        kKindsOfHostCode.end()) {
       CollectHostCode(tree, child, causes);
       continue;
     }

@@ -57,9 +57,10 @@ void AppendHead(std::string& text, const CompileFigures& figures) {
                       figures.functions.size() == 1 ? "" : "s");
   if (const UnfinishedStage& unfinished = figures.unfinished; !unfinished.function.empty()) {
     const std::string place = CallPlace(unfinished.source_file, unfinished.source_line);
-    text += fmt::format("The process ended while {} {}{}, after {}.\n", StageWords(unfinished.stage),
-                        unfinished.function, place.empty() ? "" : fmt::format(" ({})", place),
-                        Duration(static_cast<double>(unfinished.ns)));
+    text +=
+        fmt::format("The process ended while {} {}{}, after {}.\n", StageWords(unfinished.stage),
+                    unfinished.function, place.empty() ? "" : fmt::format(" ({})", place),
+                    Duration(static_cast<double>(unfinished.ns)));
   }
   if (figures.import_ns > 0) {
     std::string names;

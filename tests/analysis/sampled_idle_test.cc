@@ -82,9 +82,11 @@ TEST(SampledIdle, EnvironmentWithTheNameOfAFrameworkIsNoFramework) {
   const Id numpy = loop.Stack(
       loop.load, loop.Frame("NpzFile.__getitem__",
                             "/job/.venv/jax/lib/python3.11/site-packages/numpy/lib/npyio.py", 9));
-  const Id jax = loop.Stack(
-      loop.train, loop.Frame("asarray", "/job/.venv/jax/lib/python3.11/site-packages/jax/_src/numpy/"
-                                        "array_creation.py", 9));
+  const Id jax = loop.Stack(loop.train,
+                            loop.Frame("asarray",
+                                       "/job/.venv/jax/lib/python3.11/site-packages/jax/_src/numpy/"
+                                       "array_creation.py",
+                                       9));
   loop.Sample(7, 0, numpy, ThreadState::kNative);
   loop.Sample(7, 10, jax, ThreadState::kNative);
   loop.Sample(7, 15, loop.waits, ThreadState::kLock);

@@ -60,7 +60,7 @@ class Running:
     def __init__(self, case, program, folder):
         self.case, self.program, self.folder = case, program, folder
         self.programs, self.runs = {}, {}
-        self.log = None  # Of the Python hook, for the next run.
+        self.log = None  # The hook's log for the next run.
         self.failures, self.bodies = [], {}  # New lines of the sections that check, by index.
         self.commands = []
 

@@ -53,7 +53,7 @@ def intervals(statements, device=0):
 
 
 class HookLog(unittest.TestCase):
-    def test_statements_follow_each_other_and_end_at_the_start_of_the_run(self):
+    def test_statements_end_at_the_start_of_the_run(self):
         (section,) = sections("hook\n  import jax 2 s at a.py:1\n  compile f 3 s at a.py:9 of b.py:2\n    trace 1 s\n"
                               '    again shape name="x[0]" before=f32[8] after=f32[9]\n    constant value=2MiB at b.py:4\n')
         lines = [json.loads(line) for line in Log(section.body).text().splitlines()]

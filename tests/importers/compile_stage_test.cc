@@ -30,7 +30,8 @@ TEST(CompilerRangeOf, CompilationIsNamedByItsModule) {
 
 TEST(CompilerRangeOf, StagesOfGpuCompilationAreKnown) {
   const auto stage = [](std::string_view text) { return CompilerRangeOf(text)->stage; };
-  EXPECT_EQ(stage("XlaPassPipeline:#name=fusion,module=jit_f,program_id=3#"), CompileStage::kPasses);
+  EXPECT_EQ(stage("XlaPassPipeline:#name=fusion,module=jit_f,program_id=3#"),
+            CompileStage::kPasses);
   EXPECT_EQ(stage("XlaMemoryScheduler:#module=jit_f,program_id=3#"), CompileStage::kPasses);
   EXPECT_EQ(stage("XlaCompileBackend:#module=jit_f,program_id=3#"), CompileStage::kCodegen);
   EXPECT_EQ(stage("XlaOptimizeLlvmIr:#module=jit_f#"), CompileStage::kCodegen);

@@ -159,7 +159,10 @@ void SampledIdle::Emit(const Place& place, const HostState& state, const HostSam
   const HostSample* culprit = &sample;
   if (sample.stack_id != 0) {
     const StackMeaning own = stacks_.Of(sample.stack_id, sample.state);
-    if (own.kind == TreeKind::kLock) culprit = &Culprit(sample);
+    // The device is idle, so a thread that waits for its result may have the result and need the
+    // GIL.
+    const bool waits = own.kind == TreeKind::kLock || own.kind == TreeKind::kSync;
+    if (waits) culprit = &Culprit(sample);
     const StackMeaning meaning =
         culprit == &sample ? own : stacks_.Of(culprit->stack_id, culprit->state);
     // A range of the user is more precise than the function around it.
@@ -169,7 +172,10 @@ void SampledIdle::Emit(const Place& place, const HostState& state, const HostSam
       if (specific || (state.kind == TreeKind::kHost && state.user.empty())) named.kind = own.kind;
       if (named.inner.empty() && named.kind != TreeKind::kHost) named.inner = meaning.inner;
     }
-    if (culprit != &sample) named.inner = "the interpreter lock (GIL)";
+    if (culprit != &sample) {
+      named.inner = "the interpreter lock (GIL)";
+      if (named.kind == TreeKind::kSync) named.kind = TreeKind::kLock;
+    }
   }
   if (!runs && named.kind == TreeKind::kSync) {
     PutContention(place, state, contention.workers_ns, ns);

@@ -185,6 +185,15 @@ TEST(SampledIdle, GilHolderIsNamedInsteadOfTheWaitingThread) {
               ElementsAre(Pair("lock:train.py(50): refresh:the interpreter lock (GIL)", 9)));
 }
 
+TEST(SampledIdle, ThreadWithItsResultWaitsForTheGilHolder) {
+  Loop loop;
+  const Id spins = loop.Stack(0, loop.Frame("refresh", "/job/train.py", 50));
+  loop.Sample(7, 0, loop.waits, ThreadState::kLock, -1, 5 * kMsNs);
+  loop.Sample(8, 0, spins, ThreadState::kPython);
+  EXPECT_THAT(loop.Divide({{0, 9}}, TreeKind::kSync),
+              ElementsAre(Pair("lock:train.py(50): refresh:the interpreter lock (GIL)", 9)));
+}
+
 TEST(SampledIdle, RangeOfAFrameworkStaysDispatchAndGetsTheFunction) {
   Loop loop;
   loop.Sample(7, 0, loop.train, ThreadState::kPython);

@@ -246,8 +246,11 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
       last ? sink.FinishSessions(why) : sink.NextSession(why, profile.reason == "memory");
     }
     if (!sink.process()) continue;
+    // Without a program that waited for the process, its end is that of its last profile.
+    const int64_t stopped_unix_ns =
+        process.profiles.empty() ? 0 : process.profiles.back().stop_unix_ns;
     importers::AddCompileLog(log, sink.compiles(), sink.modules(), *sink.process(),
-                             process.ended_unix_ns, builder);
+                             process.ended_unix_ns.value_or(stopped_unix_ns), builder);
     SetHookEnding(process, *sink.process(), builder);
     if (process.host_samples.empty()) continue;
     if (auto added = importers::ImportHostSamples(process.host_samples, *sink.process(), builder);

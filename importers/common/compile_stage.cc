@@ -42,7 +42,9 @@ std::optional<CompilerRange> CompilerRangeOf(std::string_view text) {
   }
   range.module = annotation.Get("module");
   range.program_id = ParseInt(annotation.Get("program_id"));
-  range.stage = StageOfCompilerRange(range.name, CompileStage::kCompile);
+  // Any other range, such as a dump of the module, is a part of a compilation.
+  range.stage = StageOfCompilerRange(
+      range.name, range.name == "XlaCompile" ? CompileStage::kCompile : CompileStage::kPasses);
   return range;
 }
 

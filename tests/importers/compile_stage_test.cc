@@ -33,6 +33,7 @@ TEST(CompilerRangeOf, StagesOfGpuCompilationAreKnown) {
   EXPECT_EQ(stage("XlaPassPipeline:#name=fusion,module=jit_f,program_id=3#"),
             CompileStage::kPasses);
   EXPECT_EQ(stage("XlaMemoryScheduler:#module=jit_f,program_id=3#"), CompileStage::kPasses);
+  EXPECT_EQ(stage("XlaDumpHloModule:#module=jit_f,program_id=3#"), CompileStage::kPasses);
   EXPECT_EQ(stage("XlaCompileBackend:#module=jit_f,program_id=3#"), CompileStage::kCodegen);
   EXPECT_EQ(stage("XlaOptimizeLlvmIr:#module=jit_f#"), CompileStage::kCodegen);
   EXPECT_EQ(stage("XlaEmitGpuAsm:#module=jit_f#"), CompileStage::kCodegen);

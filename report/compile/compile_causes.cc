@@ -23,8 +23,9 @@ using analysis::DetailOf;
 using model::CompileDetail;
 using model::CompileStage;
 
-// A fact of a compilation that takes less of all compilations and imports is not listed.
-constexpr double kMinCauseShare = 0.02;
+// A fact of a compilation that takes less of all compilations and imports is not listed. The share is
+// that from which on a saving is material.
+constexpr double kMinCauseShare = 0.01;
 // Tracing that takes this share of a compilation is slow.
 constexpr double kDominantStageShare = 0.5;
 constexpr int64_t kMinUnrolledLines = 32;

@@ -48,7 +48,7 @@ struct HostRow {
 struct HostRows {
   std::string of;
   int64_t idle_ns = 0;
-  std::vector<HostRow> rows;  // The largest first.
+  std::vector<HostRow> rows;  // The largest first, contention last.
 };
 
 class RowCollector {
@@ -69,8 +69,12 @@ class RowCollector {
       rows.idle_ns += row.ns;
       if (row.ns > 0) rows.rows.push_back(std::move(row));
     }
-    std::stable_sort(rows.rows.begin(), rows.rows.end(),
-                     [](const HostRow& a, const HostRow& b) { return a.ns > b.ns; });
+    // Other programs are no code to change, so contention is below the program's own functions.
+    std::stable_sort(rows.rows.begin(), rows.rows.end(), [](const HostRow& a, const HostRow& b) {
+      const bool a_other = a.kind == "contention";
+      const bool b_other = b.kind == "contention";
+      return a_other != b_other ? b_other : a.ns > b.ns;
+    });
     return rows;
   }
 

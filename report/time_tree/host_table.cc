@@ -48,7 +48,9 @@ struct HostRow {
 struct HostRows {
   std::string of;
   int64_t idle_ns = 0;
-  std::vector<HostRow> rows;  // The largest first, contention last.
+  std::vector<HostRow> rows;  // The largest first.
+  // Other programs are no code to change, so contention is below the program's own functions.
+  std::vector<HostRow> contention;
 };
 
 class RowCollector {
@@ -67,14 +69,11 @@ class RowCollector {
     if (!stepped) Visit(0);
     for (auto& [key, row] : rows_) {
       rows.idle_ns += row.ns;
-      if (row.ns > 0) rows.rows.push_back(std::move(row));
+      if (row.ns <= 0) continue;
+      (row.kind == "contention" ? rows.contention : rows.rows).push_back(std::move(row));
     }
-    // Other programs are no code to change, so contention is below the program's own functions.
-    std::stable_sort(rows.rows.begin(), rows.rows.end(), [](const HostRow& a, const HostRow& b) {
-      const bool a_other = a.kind == "contention";
-      const bool b_other = b.kind == "contention";
-      return a_other != b_other ? b_other : a.ns > b.ns;
-    });
+    std::stable_sort(rows.rows.begin(), rows.rows.end(),
+                     [](const HostRow& a, const HostRow& b) { return a.ns > b.ns; });
     return rows;
   }
 
@@ -137,6 +136,11 @@ Result<std::string> HostTableText(store::RunDb& db, const TimeTreeOptions& optio
     return ShareText(static_cast<double>(ns), static_cast<double>(rows.idle_ns));
   };
   const size_t shown = options.rows == 0 ? kDefaultHostRows : options.rows;
+  const auto add = [&](const HostRow& row) {
+    table.Add({row.function.empty() ? "[no function]" : row.function,
+               SourceLine(row.source_file, row.source_line), KindText(row.kind),
+               row.per_step_ns ? ms(*row.per_step_ns) : "", ms(row.ns), share(row.ns)});
+  };
   int64_t others_ns = 0;
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     const HostRow& row = rows.rows[i];
@@ -144,14 +148,13 @@ Result<std::string> HostTableText(store::RunDb& db, const TimeTreeOptions& optio
       others_ns += row.ns;
       continue;
     }
-    table.Add({row.function.empty() ? "[no function]" : row.function,
-               SourceLine(row.source_file, row.source_line), KindText(row.kind),
-               row.per_step_ns ? ms(*row.per_step_ns) : "", ms(row.ns), share(row.ns)});
+    add(row);
   }
   if (rows.rows.size() > shown) {
     table.Add({fmt::format("[{} others]", rows.rows.size() - shown), "", "", "", ms(others_ns),
                share(others_ns)});
   }
+  for (const HostRow& row : rows.contention) add(row);
   table.Add({"all idle time that the host explains", "", "", "", ms(rows.idle_ns),
              rows.idle_ns > 0 ? "100" : ""});
   std::string text;
@@ -173,8 +176,10 @@ Result<std::string> HostTableJson(store::RunDb& db, const TimeTreeOptions& optio
                  {"of", text_or_null(rows.of)},
                  {"idle_ns", rows.idle_ns},
                  {"rows", Object::array()}};
-  for (const HostRow& row : rows.rows) {
-    if (options.rows != 0 && json["rows"].size() == options.rows) break;
+  std::vector<HostRow> shown = rows.rows;
+  if (options.rows != 0 && shown.size() > options.rows) shown.resize(options.rows);
+  shown.insert(shown.end(), rows.contention.begin(), rows.contention.end());
+  for (const HostRow& row : shown) {
     const double pct = 100.0 * static_cast<double>(row.ns) / static_cast<double>(rows.idle_ns);
     json["rows"].push_back({{"function", text_or_null(row.function)},
                             {"source_file", text_or_null(row.source_file)},

@@ -93,7 +93,7 @@ Result<CompileFigures> LoadCompileFigures(store::RunDb& db);
 
 struct CompileTotals {
   int64_t ns = 0;              // All compilations of the run, from tracing to loading.
-  int64_t recompilations = 0;  // Of functions; operations outside of jit do not count.
+  int64_t recompilations = 0;  // Without operations outside of jit.
   bool is_explained = false;   // The hook recorded which compilation is one of a known function.
 };
 

@@ -23,8 +23,8 @@ using analysis::DetailOf;
 using model::CompileDetail;
 using model::CompileStage;
 
-// A fact of a compilation that takes less of all compilations and imports is not listed. The share is
-// that from which on a saving is material.
+// A fact of a compilation that takes less of all compilations and imports is not listed. The share
+// is that from which on a saving is material.
 constexpr double kMinCauseShare = 0.01;
 // Tracing that takes this share of a compilation is slow.
 constexpr double kDominantStageShare = 0.5;

@@ -44,7 +44,9 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
                   const replay::RunReplay& replay, model::AnalysisTables& analysis) {
   using namespace findings;  // NOLINT(google-build-using-namespace): the engine's own.
   const Context context(run, attribution, analysis, load_module, options);
-  Report report;
+  Report report(context.tensorflow ? Framework::kTensorFlow
+                : context.pytorch  ? Framework::kPyTorch
+                                   : Framework::kJaxOrUnknown);
   CheckData(context, report);
   CheckWarmUp(context, report);
   if (!CheckRecordedCompilations(context, report)) CheckCompilation(context, report);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "analysis/findings/catalogue.h"
 #include "base/file.h"
 #include "fleet/rank_sink.h"
 #include "model/job_rows.h"
@@ -246,34 +247,10 @@ void AddFinding(const Job& job, model::AnalysisTables& analysis) {
   using fleet::Cause;
   const fleet::CulpritAnswer& answer = job.answer;
   if (answer.cause == Cause::kNone || answer.cause == Cause::kNoData || answer.cost_ns <= 0) return;
-  static const std::map<Cause, std::pair<std::string, std::string>> kWords = {
-      {Cause::kSlowGpu,
-       {"Everyone waits for a slow GPU",
-        "Look at clocks, power cap, temperature and other users of that GPU (nvidia-smi -q -d "
-        "PERFORMANCE,CLOCK), and take it out of the job"}},
-      {Cause::kSlowHost,
-       {"Everyone waits for a slow host",
-        "Look at what else runs on that host: input pipeline, CPU frequency, swapping"}},
-      {Cause::kLink,
-       {"Everyone waits for a slow link",
-        "Check the network adapters and NVLinks of the host that the slow groups share"}},
-      {Cause::kData,
-       {"Everyone waits for the rank with the most data",
-        "Balance what ranks get in each step: pack or sort sequences by length"}},
-      {Cause::kProgram,
-       {"Everyone waits for the ranks with the longest program",
-        "Move layers from the longest pipeline stage to the others"}},
-      {Cause::kOneOff,
-       {"Single steps are much longer",
-        "Make checkpoints asynchronous, compile before the steps, and collect garbage together"}},
-      {Cause::kUnknown,
-       {"Everyone waits for one rank",
-        "Record that rank with more detail: xlatrace merge --ranks keeps its launches"}}};
-  const auto words = kWords.find(answer.cause);
-  if (words == kWords.end()) return;
   model::FindingRow row;
   row.id = "job_" + std::string(fleet::Text(answer.cause));
-  row.title = words->second.first;
+  const analysis::findings::FindingTexts texts = analysis::findings::TextsOf(row.id, "");
+  row.title = texts.title;
   // The sentence is run_info.job, which is printed above all others. The ranks have steps even if
   // the kept launches have none.
   row.saves_low_ns_per_step = 0;
@@ -285,9 +262,8 @@ void AddFinding(const Job& job, model::AnalysisTables& analysis) {
     evidence.push_back({{"text", sentence}, {"value", nullptr}, {"unit", ""}, {"handle", nullptr}});
   }
   row.evidence_json = evidence.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  row.action = words->second.second;
-  row.how_to_check =
-      "Merge recordings made after the change: the job's sentence names nobody, or another rank";
+  row.action = texts.action;
+  row.how_to_check = texts.check;
   analysis.findings.insert(analysis.findings.begin(), std::move(row));
 }
 

@@ -108,22 +108,15 @@ const Op* DescribeTurns(const Context& context, const SameOps& same, const Colle
   const SkewCause cause = CauseOfSkew(context, same, worst);
   const auto [last, often] = LastDevice(worst);
   if (cause.op != nullptr) {
-    finding.title = {"Even out the devices",
-                     fmt::format("they wait for {} on the slowest", cause.op->handle)};
-    finding.action = fmt::format(
-        "{} ({}) takes {} longer on the device that comes last in a step than on the median "
-        "device: its data is uneven, or its time depends on the data; what makes it faster ends "
-        "the wait as well",
-        cause.op->handle, cause.op->row->name, Time(cause.more_ns));
+    finding.variant = "op";
+    finding.values["op"] = cause.op->row->name;
+    finding.values["more"] = Time(cause.more_ns);
     finding.evidence.Add(
         context.words.PerStep("longer on the device that comes last in a step than on the median "
                               "device,"),
         cause.more_ns, "ns", cause.op->handle);
   } else {
-    finding.title = {"Even out the devices", "they wait for the slowest"};
-    finding.action =
-        "look at what the device that comes last does longer (`summary --by device`): uneven "
-        "data, one slow kernel, clocks; the wait ends when the work in front of it is even";
+    finding.values["collective"] = worst.op->row->name;
   }
   finding.evidence.AddReal(fmt::format("comes last most often: {}, in", DeviceWords(context, last)),
                            100 * often, "%");
@@ -194,7 +187,6 @@ void CheckSkew(const Context& context, const SameOps& same,
                   context.words.OfStep(Percent(context.ShareOfStep(ns)))),
       fmt::format("{} in collectives that nothing hides{}", Time(ns),
                   blamed != nullptr ? ", for " + blamed->row->name : std::string())};
-  finding.how_to_check = "the shortest and the longest device of this collective take alike";
   finding.saves_high_ns = ns;
   finding.saves_low_ns = ns / 2;
   // The saving cannot exceed the waiting. Collectives without counterpart may contain waiting too.

@@ -191,15 +191,12 @@ bool CheckEagerOps(const Context& context, const std::vector<Gap>& gaps, Report&
   }
   const int64_t gap_ns = context.PerStep(idle);
   finding.id = "eager_ops";
-  finding.title = {
-      fmt::format("Move {} small programs per step into the jitted step", context.PerStep(count))};
+  finding.values["count"] = std::to_string(context.PerStep(count));
+  finding.values["programs"] = names;
   finding.sentence = {
       fmt::format("{} small programs run between the steps one by one", context.PerStep(count)),
       fmt::format("{} idle in front of them, {} of the step", Time(gap_ns),
                   Percent(context.ShareOfStep(gap_ns)))};
-  finding.action =
-      fmt::format("compute inside jit, or on the host with numpy; between steps run {}", names);
-  finding.how_to_check = "only the main module runs in a step";
   std::vector<const Op*> theirs;
   for (const Op& op : context.ops) {
     if (programs.contains(op.row->module_id)) theirs.push_back(&op);
@@ -298,7 +295,6 @@ void CheckBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
         .Add(context.words.PerStep("of it after the call that starts the next program returned,"),
              context.PerStep(starting), "ns");
   }
-  finding.how_to_check = "the idle part of the step shrinks and the step with it";
   // The script's work may also take cores from ops that run in parallel. The amount is unknown, so
   // it is reported and not counted.
   if (context.ShareOfSpan(ns) >= kMaxWakeUpShare) {
@@ -323,57 +319,32 @@ void CheckBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     // The cause of the remaining gaps is not recorded.
     const std::string_view mostly = 10 * input >= 9 * sum ? "" : " mostly";
     finding.id = "input_bound";
-    finding.title = {
-        "Prepare the next batch earlier",
-        fmt::format("{}{} waiting for input", context.words.PerStep(Time(ns)), mostly)};
+    finding.variant = "cpu";
     finding.sentence = {fmt::format("The program{} waits for its input for {} of the {}", mostly,
                                     Percent(context.ShareOfSpan(ns)), context.words.whole),
                         fmt::format("{} of {}", Time(ns), Time(context.span_ns))};
-    finding.action =
-        "load and prepare the next batch in another thread or process while the present one "
-        "computes (grain, `tf.data` with prefetch)";
   } else if (outside_share >= kMinOutsideShare && 2 * before_small <= sum &&
              sum >= kMaxDispatchGapNs * count) {
-    finding.title = {"Shorten what the script does between calls",
-                     fmt::format("{} outside the framework", context.words.PerStep(Time(ns)))};
+    finding.variant = "script";
     finding.sentence = {fmt::format("The script's own code between calls is {} of the {}",
                                     Percent(context.ShareOfSpan(ns)), context.words.whole),
                         fmt::format("{}, and no op of XLA runs meanwhile", Time(ns))};
-    finding.action = fmt::format(
-        "{}input made in Python, logging, files, sleeping: what it is the recording does not say "
-        "(`jax.profiler.TraceAnnotation` around its parts names them). Prepare the next batch in "
-        "another thread or process (grain, `tf.data` with prefetch), write checkpoints aside; what "
-        "does not wait for a step's result (read the loss of the step before) runs beside the step",
-        finding.where_source.empty() ? ""
-                                     : fmt::format("look at what runs between two calls at {}: ",
-                                                   ShortSource(finding.where_source)));
     if (own.function != nullptr) {
-      finding.title.advice = fmt::format("Shorten {}", FunctionOf(own.function->name));
+      finding.variant = "script_function";
+      finding.values["function"] = FunctionOf(own.function->name);
       finding.where_source =
           fmt::format("{}:{}", own.function->source_file, *own.function->source_line);
     }
   } else if (2 * starting >= sum) {
-    finding.title = {"Let a program start sooner after its call",
-                     fmt::format("{} until the first op after the call returned",
-                                 context.words.PerStep(Time(context.PerStep(starting))))};
+    finding.variant = "start";
     finding.sentence = {
         fmt::format("Making a called program ready takes {} of the {}",
                     Percent(context.ShareOfSpan(context.PerStep(starting))), context.words.whole),
         fmt::format("{}, in which the script has called and no op of XLA runs",
                     Time(context.PerStep(starting)))};
     finding.sure = Sure::kLow;
-    finding.action =
-        "the script is not what takes it: the runtime gets the program's memory from the system "
-        "and wakes its threads. A program that needs less memory at its peak (smaller temporaries, "
-        "donated arguments, a smaller batch) starts sooner; so does one call of several steps";
   } else {
-    finding.title = {"Do more in one call",
-                     fmt::format("{} pass between programs", context.words.PerStep(Time(ns)))};
-    finding.action = context.Advice(
-        "one compiled function for the whole step (`jax.jit`), several steps in one call "
-        "(`lax.scan` over batches), a larger batch; prepare input in another thread",
-        "one `tf.function` for the whole step, several steps in one call (Keras: "
-        "`compile(steps_per_execution=N)`), a larger batch; `dataset.prefetch`");
+    finding.variant = "cpu";
     finding.sentence = {fmt::format("No op of XLA runs for {} of the {}",
                                     Percent(context.ShareOfSpan(ns)), context.words.whole),
                         fmt::format("{} pass between programs", Time(ns))};

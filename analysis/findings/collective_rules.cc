@@ -68,20 +68,10 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   Finding finding;
   finding.id = "exposed_collective";
-  finding.title = {"Overlap communication with computation"};
-  finding.action = context.Advice(
-      "`jax.jit(..., compiler_options={\"optimization_level\": \"O1\"})` turns on the "
-      "latency-hiding scheduler and pipelined collectives; else communicate less: larger batch per "
-      "device, other sharding, gradients in bf16",
-      "start gradients' all-reduces while backward still computes (smaller packs: "
-      "`tf.distribute.experimental.CommunicationOptions(bytes_per_pack=...)`); else communicate "
-      "less: larger batch per device, gradients in bf16");
   finding.sentence = {
       fmt::format("Communication that nothing hides is {}",
                   context.words.OfStep(Percent(context.ShareOfStep(transfer)))),
       fmt::format("{} of {} in collectives", Time(transfer), Time(context.PerStep(all)))};
-  finding.how_to_check =
-      "exposed collectives fall and the step with them; the collectives may stay";
   finding.saves_high_ns = transfer;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);

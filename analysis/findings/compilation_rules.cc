@@ -70,16 +70,6 @@ Compiled CompiledBetweenSteps(const Context& context) {
   return compiled;
 }
 
-std::string_view RecompileAction(const Context& context) {
-  return context.Advice(
-      "give every step the same shapes and types: pad or drop the last batch, bucket lengths, "
-      "keep Python numbers out of arguments; JAX_EXPLAIN_CACHE_MISSES=1 says which argument "
-      "differs",
-      "call the `tf.function` with the same shapes and types in every step: pad or crop to one "
-      "length or to a few, drop the last batch, pass tensors instead of Python numbers "
-      "(`input_signature=` refuses what differs); each new shape is traced and compiled once");
-}
-
 // A jitted function, of which each shape is a program.
 struct Function {
   std::set<Id> programs;
@@ -182,15 +172,11 @@ void CompiledForEachCall(const Context& context, Report& report) {
   finding.id = "recompile";
   finding.beyond_steps = true;
   finding.sure = Sure::kHigh;
-  finding.title =
-      RecompileTitle(*name, function.programs.size(),
-                     DifferentShapes(context.attribution, function.programs), calls, "calls");
+  finding.values["function"] = *name;
   finding.sentence = {
       fmt::format("Compiling is {} of the time from the second call of {} on",
                   Percent(static_cast<double>(ns) / static_cast<double>(of_ns)), *name),
       fmt::format("{} programs for {} calls", function.programs.size(), calls)};
-  finding.action = RecompileAction(context);
-  finding.how_to_check = "one program of that name, and no compilation after the first call";
   finding.saves_high_ns = ns;
   finding.saves_low_ns = ns / 2;
   finding.claims["compile"] = ns;
@@ -283,20 +269,17 @@ void CheckCompilation(const Context& context, Report& report) {
   const bool names =
       repeats || (most != nullptr && most->size() >= 2 &&
                   2 * CalledFirstAmidSteps(context, *most) >= std::max<int64_t>(compiled, 1));
-  finding.title = names ? RecompileTitle(name, most->size(), shapes, steps)
-                        : Title{"Stop compiling between steps",
-                                fmt::format("{} times after the first", compiled)};
-  if (compile_ns > 0) finding.title.figures += fmt::format(": {}", Time(compile_ns));
-  if (4 * compile_ns >= compiled_later.of_ns && compile_ns > 0) {
-    finding.sentence = {
-        fmt::format(
-            "Compiling is {} of the time from the second step on",
-            Percent(static_cast<double>(compile_ns) / static_cast<double>(compiled_later.of_ns))),
-        names ? fmt::format("{} programs of {} for {} steps", most->size(), name, steps)
-              : fmt::format("{} compilations", compiled)};
-  }
-  finding.action = RecompileAction(context);
-  finding.how_to_check = "one program of that name, and no compilation after the first step";
+  finding.values["function"] = name;
+  if (!names) finding.variant = "between_steps";
+  if (compile_ns > 0)
+    if (4 * compile_ns >= compiled_later.of_ns && compile_ns > 0) {
+      finding.sentence = {
+          fmt::format(
+              "Compiling is {} of the time from the second step on",
+              Percent(static_cast<double>(compile_ns) / static_cast<double>(compiled_later.of_ns))),
+          names ? fmt::format("{} programs of {} for {} steps", most->size(), name, steps)
+                : fmt::format("{} compilations", compiled)};
+    }
   if (compile_ns > 0) {
     finding.saves_high_ns = compile_ns / later;
     finding.saves_low_ns = *finding.saves_high_ns / 2;

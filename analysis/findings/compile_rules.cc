@@ -33,64 +33,15 @@ constexpr int64_t kMinUnrolledRepeats = 32;
 // Single operations that are compiled one by one.
 constexpr int64_t kMinOperations = 10;
 
-struct Advice {
-  std::string_view kind, action;
-};
-
-// The advice on a kind of difference; "{}" is the argument, variable or option.
-constexpr std::array kAdvice = {
-    Advice{"shape",
-           "give {} one shape, or a few: pad it, bucket lengths, drop or pad the last batch"},
-    Advice{"dtype", "give {} one dtype: convert it where it is made"},
-    Advice{"python_scalar",
-           "pass {} as an array of one dtype in every call (`jnp.asarray(x, dtype)`): a "
-           "Python number has a weak type, and int and float differ"},
-    Advice{"weak_type",
-           "make {} with an explicit dtype (`jnp.asarray(x, dtype)`): results of Python "
-           "numbers alone are weakly typed"},
-    Advice{"structure", "pass the same tree in every call: {} is not always there"},
-    Advice{"static",
-           "each value of {} is another program. Pass it as an array instead of a static "
-           "argument, or use few values"},
-    Advice{"static_object",
-           "{} is compared by identity. Give its class `__eq__` and `__hash__` (a frozen "
-           "dataclass), or pass the same object"},
-    Advice{"donation",
-           "jit the function once, with one `donate_argnums`: {} is donated in some calls only"},
-    Advice{"sharding",
-           "place {} with the same sharding before the first call (`jax.device_put(x, "
-           "sharding)`), or set `out_shardings` so that results come back as arguments went in"},
-    Advice{"mesh", "create one mesh, and call the function under it each time"},
-    Advice{"layout", "keep one layout of {}"},
-    Advice{"closure",
-           "define the function and call `jax.jit` once, and pass {} as an argument: as a captured "
-           "variable its value is a constant of the program"},
-    Advice{"configuration", "set {} once, before the first call"},
-    Advice{"options", "jit the function once, with one set of options"},
-    Advice{"new_function",
-           "define the function and call `jax.jit` once, before the loop: JAX caches by "
-           "function object, so that a new lambda, partial or inner function is compiled again"},
-    Advice{"cache_cleared",
-           "do not clear JAX's caches (`jax.clear_caches`, `clear_cache`) between calls"},
-};
-
-std::string ActionOf(const std::string& kind, const std::string& name) {
-  const auto known = std::find_if(kAdvice.begin(), kAdvice.end(),
-                                  [&](const Advice& advice) { return advice.kind == kind; });
-  if (known == kAdvice.end()) return "call the function with the same arguments each time";
-  std::string action(known->action);
-  const size_t at = action.find("{}");
-  if (at == action.npos) return action;
-  return action.replace(at, 2, name.empty() ? "it" : "`" + name + "`");
+// Kinds of difference with their own advice.
+std::string VariantOf(const std::string& kind) {
+  const FindingTexts texts = TextsOf("recompile", kind);
+  return texts.key == "recompile/" + kind ? kind : "other_difference";
 }
 
 std::string Place(const std::string& file, std::optional<int64_t> line) {
   if (file.empty() || !line) return {};
   return fmt::format("{}:{}", file, *line);
-}
-
-std::string ShortPlace(const std::string& file, std::optional<int64_t> line) {
-  return Place(file.substr(file.rfind('/') + 1), line);
 }
 
 class CompileRules {
@@ -123,18 +74,12 @@ class CompileRules {
     }
     if (longest == nullptr || !IsMaterial(ns)) return;
     Finding finding = Make("autotuning", ns, 0);
-    finding.title = {
-        "Keep the results of autotuning",
-        fmt::format("it takes {} of {} of compilation, {} of the run; most of it is for {}",
-                    Time(ns), Time(of_ns), Share(ns), longest->name)};
-    finding.action =
-        "set `jax_compilation_cache_dir`, where JAX keeps programs and results of autotuning, or "
-        "`--xla_gpu_per_fusion_autotune_cache_dir=DIR` in XLA_FLAGS; the next run reads them";
-    finding.how_to_check = "the stage autotune of the view compile in the next run";
+    finding.values["function"] = longest->name;
     if (longest->facts) SetCall(finding, *longest);
     finding.claims["autotuning"] = ns;
     finding.evidence.Add("time of autotuning", ns, "ns")
-        .Add("compilation of the tuned programs", of_ns, "ns");
+        .Add("compilation of the tuned programs", of_ns, "ns")
+        .Add(fmt::format("part of it for {}", longest->name), autotune_ns(*longest), "ns");
     report_.Add(std::move(finding));
   }
 
@@ -221,20 +166,19 @@ class CompileRules {
     if (!IsMaterial(ns)) return;
     const CompileDetail& difference = *DifferencesOf(*longest)[0];
     Finding finding = Make("recompile", ns, ns / 2);
-    finding.title = {fmt::format("Stop recompiling {}", of[0]->name),
-                     fmt::format("{} of the run in {} recompilation{}; {}", Share(ns), of.size(),
-                                 of.size() == 1 ? "" : "s", DifferenceText(difference))};
-    finding.action = ActionOf(kind, difference.name);
+    finding.values["function"] = of[0]->name;
+    finding.values["argument"] =
+        difference.name.empty() ? "the argument" : "`" + difference.name + "`";
+    finding.variant = VariantOf(kind);
     if (arguments.size() > 1) {
-      finding.action +=
-          fmt::format(". The same holds for {} other arguments", arguments.size() - 1);
+      finding.evidence.Add("arguments with such a difference", std::ssize(arguments), "count");
     }
-    finding.how_to_check = "xlatrace summary --by compile lists no recompilation of the function";
     SetCall(finding, *longest);
     finding.claims["compile " + of[0]->name + " " + kind] = ns;
     finding.evidence.Add("recompilations", static_cast<int64_t>(of.size()), "count")
         .Add("time in them", ns, "ns")
-        .Add(fmt::format("kind of difference: {}", kind), static_cast<int64_t>(of.size()), "count");
+        .Add(fmt::format("difference: {}", DifferenceText(difference)),
+             static_cast<int64_t>(of.size()), "count");
     report_.Add(std::move(finding));
   }
 
@@ -249,14 +193,8 @@ class CompileRules {
       if (!IsMaterial(ns)) continue;
       Finding finding = Make("slow_compile", ns, ns / 2);
       finding.sure = Sure::kMedium;
-      finding.title = {fmt::format("Roll the loop in {}", compilation.name),
-                       fmt::format("{} repeats {} times in the program; compilation takes {}",
-                                   ShortPlace(line->source_file, line->source_line),
-                                   Thousands(*line->value), Time(compilation.ns))};
-      finding.action =
-          "use `jax.lax.scan` or `jax.lax.fori_loop` instead of a Python loop: JAX traces a Python "
-          "loop once per iteration, and XLA compiles each of them";
-      finding.how_to_check = "the number of equations in compile_detail drops";
+      finding.variant = "unrolled";
+      finding.values["function"] = compilation.name;
       finding.where_source = Place(line->source_file, line->source_line);
       finding.claims["compile " + compilation.name] = ns;
       finding.evidence.Add("compilation", compilation.ns, "ns")
@@ -283,13 +221,8 @@ class CompileRules {
       Finding finding = Make("baked_constant", ns, 0);
       finding.sure = Sure::kMedium;
       const std::string name = constant->name.empty() ? constant->after : constant->name;
-      finding.title = {fmt::format("Pass {} to {} as an argument", name, compilation.name),
-                       fmt::format("it is a constant of {} in the program",
-                                   Bytes(static_cast<double>(constant->value.value_or(0))))};
-      finding.action =
-          "make the array an argument of the jitted function. As a constant it is copied into the "
-          "program, folded by XLA's passes, and held in memory twice";
-      finding.how_to_check = "compile_detail lists no constant of this size";
+      finding.values["constant"] = name;
+      finding.values["function"] = compilation.name;
       finding.where_source =
           constant->source_line
               ? Place(constant->source_file, constant->source_line)
@@ -318,16 +251,9 @@ class CompileRules {
       }
       Finding finding = Make("slow_compile", compilation.top_part_ns, 0);
       finding.sure = Sure::kMedium;
-      finding.title = {fmt::format("Compile {} faster", compilation.name),
-                       fmt::format("{} takes {} of {}", compilation.top_part,
-                                   Time(compilation.top_part_ns), Time(compilation.ns))};
-      finding.action =
-          Has(compilation.top_part, "onstant")
-              ? "XLA computes constant expressions while it compiles: pass large "
-                "constants as arguments of the jitted function"
-              : "simplify the code that this pass works on, or keep the program in the "
-                "persistent cache (`jax_compilation_cache_dir`)";
-      finding.how_to_check = "the time of this pass in the view compile";
+      finding.values["function"] = compilation.name;
+      finding.values["pass"] = compilation.top_part;
+      if (Has(compilation.top_part, "onstant")) finding.variant = "folding";
       if (compilation.facts) SetCall(finding, compilation);
       finding.claims["compile " + compilation.name] = compilation.top_part_ns;
       finding.evidence
@@ -354,13 +280,8 @@ class CompileRules {
                          [](const auto& a, const auto& b) { return a.second < b.second; });
     Finding finding = Make("slow_compile", ns, ns / 2);
     finding.sure = Sure::kMedium;
-    finding.title = {
-        "Put operations outside of jit into one jitted function",
-        fmt::format("{} of the run compiles {} of them one by one", Share(ns), Thousands(count))};
-    finding.action =
-        "call a jitted function that holds these operations, or compute initial values with NumPy: "
-        "each operation of JAX outside of jit is compiled for each shape and dtype";
-    finding.how_to_check = "rows with is_operation in the view compile";
+    finding.variant = "operations";
+    finding.values["count"] = Thousands(count);
     finding.where_source = most->first;
     finding.claims["compile operations"] = ns;
     finding.evidence.Add("operations that were compiled", count, "count")
@@ -386,24 +307,12 @@ class CompileRules {
       Finding finding = Make("cache_miss", ns, 0);
       finding.sure = Sure::kMedium;
       if (why == "other key") {
-        finding.title = {fmt::format("Keep the key of {} in the persistent cache", longest->name),
-                         fmt::format("the cache holds it under another key; {} of the run compiles "
-                                     "what is there",
-                                     Share(ns))};
-        finding.action =
-            "the key depends on the program, its constants, XLA_FLAGS, compile options, versions "
-            "and "
-            "devices: keep them the same between runs, and pass values that change as arguments";
+        finding.values["function"] = longest->name;
       } else {
         const auto least = DetailOf(*longest, "cache_miss")->value.value_or(0);
-        finding.title = {"Keep short compilations in the persistent cache",
-                         fmt::format("{} compilations take less than {} each, {} of the run",
-                                     of.size(), Time(least), Share(ns))};
-        finding.action =
-            "set `jax_persistent_cache_min_compile_time_secs` to 0, and "
-            "`jax_persistent_cache_min_entry_size_bytes` to -1";
+        finding.variant = "short";
+        finding.evidence.Add("the cache keeps compilations of at least", least, "ns");
       }
-      finding.how_to_check = "compile_detail lists cache_hit for these functions in the next run";
       SetCall(finding, *longest);
       finding.claims["cache " + why] = ns;
       finding.evidence
@@ -435,13 +344,7 @@ class CompileRules {
     if (longest == nullptr || !IsMaterial(ns)) return;
     Finding finding = Make("cache_miss", ns, 0);
     finding.sure = Sure::kMedium;
-    finding.title = {"Keep compiled programs in the persistent cache",
-                     fmt::format("{} of the run compiles {} program{}; a second run can load them",
-                                 Share(ns), count, count == 1 ? "" : "s")};
-    finding.action =
-        "set `jax_compilation_cache_dir` (or `JAX_COMPILATION_CACHE_DIR`) to a folder, and "
-        "`jax_persistent_cache_min_compile_time_secs` to 0 for short compilations";
-    finding.how_to_check = "compile_detail lists cache_hit for these functions in the next run";
+    finding.variant = "none";
     SetCall(finding, *longest);
     finding.claims["cache none"] = ns;
     finding.evidence.Add("compilations", count, "count").Add("time in them", ns, "ns");
@@ -457,13 +360,7 @@ class CompileRules {
       if (by_library) continue;
       Finding finding = Make("slow_import", import.ns, 0);
       finding.sure = Sure::kMedium;
-      finding.title = {
-          fmt::format("Import {} later, or not at all", import.name),
-          fmt::format("it takes {}, {} of the run", Time(import.ns), Share(import.ns))};
-      finding.action =
-          "import it in the function that needs it, and keep work out of the top level of the "
-          "module";
-      finding.how_to_check = fmt::format("python -X importtime -c 'import {}'", import.name);
+      finding.values["module"] = import.name;
       finding.where_source = Place(import.source_file, import.source_line);
       finding.claims["import " + import.name] = import.ns;
       finding.evidence.Add("time of the import without the packages inside", import.ns, "ns");

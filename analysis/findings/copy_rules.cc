@@ -72,23 +72,11 @@ void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
   const int64_t ns = std::min(exposed, context.PerStep(copies.ns));
   Finding finding;
   finding.id = "runtime_copies";
-  finding.title = {fmt::format("Copy less {}", most->first),
-                   fmt::format("{} that nothing hides", context.words.PerStep(Time(ns)))};
+  finding.values["direction"] = most->first;
   finding.sentence = {fmt::format("Copying {} is {}", most->first,
                                   context.words.OfStep(Percent(context.ShareOfStep(ns)))),
                       fmt::format("{}, {} with nothing beside them",
                                   context.Counted(copies.count, "copy", "copies"), Time(ns))};
-  finding.action = context.Advice(
-      "put data where it is used once (`jax.device_put` with the right sharding, donated state) "
-      "instead of copying it for every call; pass results on without a round trip",
-      "what TensorFlow keeps on the host (int32, shapes, strings, conditions of `tf.while_loop` "
-      "and "
-      "`tf.cond`) copies what it reads: XLA (`jit_compile=True`) keeps it on the device; data is "
-      "copied once and ahead (`tf.data.experimental.prefetch_to_device`)",
-      "create data where it is used, and copy what has to come from pinned memory beside the work "
-      "(`DataLoader(pin_memory=True)`, `.to(device, non_blocking=True)`); pass results on without "
-      "a round trip");
-  finding.how_to_check = "exposed copies fall";
   finding.saves_high_ns = ns;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
@@ -131,18 +119,16 @@ void HostCopies(const Context& context, Report& report) {
     return;
   }
   Finding finding = FindingAbout(context, "copy_in_step", site);
-  finding.title = {"Keep this data on the device, not in host memory"};
   // The remaining time of the step could hide these copies.
   const int64_t hides = std::max<int64_t>(
       0, context.step_ns - exposed - context.Part(model::StepPart::kIdle) - kernels);
   const bool little = 10 * hides < cost;
-  finding.action = fmt::format(
-      "where the device's memory holds it, keep there what every step needs{}{}",
-      ModulesThatTrain(context.attribution).empty() ? "" : " (offload fewer residuals or moments)",
-      little ? fmt::format("; an earlier start hides {} of it at most, all that else is computed",
-                           Time(hides))
-             : std::string("; or start the copy earlier, so that computation hides it"));
-  finding.how_to_check = "no copy between memory spaces in the optimised HLO, exposed copies fall";
+  finding.values["offload"] =
+      ModulesThatTrain(context.attribution).empty() ? "" : " (offload fewer residuals or moments)";
+  if (little) {
+    finding.variant = "no_cover";
+    finding.values["hides"] = Time(hides);
+  }
   finding.sentence = {fmt::format("Waiting for copies between host and device is {}",
                                   context.words.OfStep(Percent(context.ShareOfStep(cost)))),
                       fmt::format("{} of {}", Time(cost), Time(context.step_ns)),
@@ -207,13 +193,6 @@ void ReadBack(const Context& context, Report& report) {
   }
   Finding finding;
   finding.id = "d2h_stall";
-  finding.title = {"Read back less",
-                   fmt::format("{}, at {}% of the link's rate", context.words.PerStep(Time(cost)),
-                               PeakPercent(100 * share))};
-  finding.action =
-      "reduce on the device before reading, read every N steps, start the copy early "
-      "(`x.copy_to_host_async()`); a slow rate means pageable memory: read into pinned memory";
-  finding.how_to_check = "bytes from device to host per step fall, exposed copies with them";
   finding.saves_high_ns = cost;
   finding.saves_low_ns = static_cast<int64_t>(static_cast<double>(cost) * (1 - share) / 2);
   finding.sure = context.Allowed(Sure::kMedium);
@@ -253,6 +232,14 @@ std::string HowToDonate(const Context& context, const std::vector<const Op*>& op
                      names.empty() ? "" : " (by number: `donate_argnums`)");
 }
 
+void SetDonation(const Context& context, const std::vector<const Op*>& ops, Finding& finding) {
+  const std::string& function =
+      context.attribution.modules[static_cast<size_t>(ops.front()->row->module_id) - 1]
+          .framework_function;
+  finding.values["function"] = function.empty() || function[0] == '<' ? "the step" : function;
+  finding.values["donate"] = HowToDonate(context, ops);
+}
+
 // On a CPU, a new array may be memory that the system provides page by page, at the first write.
 // Then the same op takes many times longer than with freed memory. Returns true if this is worth a
 // finding.
@@ -280,21 +267,14 @@ bool NewResults(const Context& context, Report& report) {
   if (context.ShareOfStep(saves) < kNewResultsShare) return false;
   Finding finding = FindingAbout(context, "donation_missing", AllOf(context, ops));
   const Op& largest = *ops.front();
-  finding.title = {"Donate the state", "its results are written into new memory"};
+  finding.variant = "new_memory";
+  SetDonation(context, ops, finding);
   finding.sentence = {
       fmt::format("Results in new memory cost up to {}",
                   context.words.OfStep(Percent(context.ShareOfStep(saves)))),
       fmt::format("{} takes {} where memory is at hand, {} on average", largest.row->name,
                   Time(largest.time->min_ns),
                   Time(largest.time->total_ns / std::max<int64_t>(largest.time->occurrences, 1)))};
-  finding.action = context.Advice(
-      HowToDonate(context, ops) +
-          ": the results are then written into the memory of the parameters that they replace, and "
-          "the system hands out no pages",
-      "hold the state in a `tf.Variable` and `assign` it inside the compiled function: its buffer "
-      "is then written again");
-  finding.how_to_check =
-      "input_output_alias in the HLO names the parameters; these ops take about as long each time";
   finding.saves_high_ns = saves;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
@@ -341,14 +321,7 @@ void Donation(const Context& context, Report& report) {
     return;
   }
   Finding finding = FindingAbout(context, "donation_missing", site);
-  finding.title = {"Donate the state", "XLA copies parameters"};
-  finding.action = context.Advice(
-      HowToDonate(context, ops) +
-          "; the output must have the parameter's shape and type. Now XLA must copy what it writes "
-          "into",
-      "hold the state in a `tf.Variable` and `assign` it inside the compiled function: its buffer "
-      "is then shared. Now XLA must copy what it writes into");
-  finding.how_to_check = "input_output_alias in the HLO names the parameter, the copy is gone";
+  SetDonation(context, ops, finding);
   finding.saves_high_ns = all;
   finding.saves_low_ns = all * 9 / 10;
   if (context.on_cpu) {
@@ -399,18 +372,9 @@ void DeviceCopies(const Context& context, Report& report) {
   for (const Site& site : SitesOf(context, ops)) {
     if (context.ShareOfStep(site.ns) < kMinSavingShare) break;
     Finding finding = FindingAbout(context, "device_copies", site);
-    finding.title = {"Avoid this copy on the device"};
     const bool in_loop = std::any_of(site.ops.begin(), site.ops.end(),
                                      [](const Op* op) { return op->facts->in_loop; });
-    finding.action =
-        in_loop
-            ? "such copies come from values that a loop carries unchanged, from outputs that are "
-              "inputs, and from buffers read after being overwritten: pass them around the loop, "
-              "do not return them"
-            : "such copies come from outputs that are inputs, and from arrays (constants too) that "
-              "are read again after an op that works in place, as scatter and "
-              "dynamic-update-slice do, has got them: do not return them, read before writing";
-    finding.how_to_check = "the copy is gone from the optimised HLO";
+    if (in_loop) finding.variant = "loop";
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = 0;
     finding.sure = context.Allowed(Sure::kMedium);

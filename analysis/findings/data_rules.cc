@@ -43,23 +43,12 @@ void AddUnattributed(const Context& context, int64_t ns, int64_t all, Remedy rem
   Finding finding;
   finding.about_data = true;
   finding.sure = Sure::kHigh;
-  finding.how_to_check = "coverage on the first screen rises";
   std::string evidence;
   if (remedy == Remedy::kMoreHlo) {
     finding.id = "unattributed";
-    finding.title = {"Give xlatrace the HLO",
-                     fmt::format("{} of device time has none", Percent(share))};
-    finding.action =
-        "add what is missing of it: `xlatrace attach RUN.db --modules DUMP_DIR` takes a dump "
-        "(XLA_FLAGS=--xla_dump_to=DUMP_DIR); \"not known\" in `xlatrace summary` says why";
     evidence = "device time without an instruction that HLO could give";
   } else {
     finding.id = "ambiguous";
-    finding.title = {"Record XLA's ranges",
-                     fmt::format("{} of device time fits several instructions", Percent(share))};
-    finding.action =
-        "record with the ranges that XLA opens around launches: `xlatrace record` without `--mode "
-        "light`, or `nsys profile --trace=cuda,nvtx`";
     evidence = "device time that several instructions of the held HLO explain";
   }
   finding.evidence.Add(fmt::format("{}, {}", evidence, where), ns, "ns")
@@ -121,12 +110,6 @@ void Graphs(const Context& context, Report& report) {
   finding.id = "graphs_not_expanded";
   finding.about_data = true;
   finding.sure = Sure::kHigh;
-  finding.title = {"Record what is inside CUDA graphs",
-                   fmt::format("{} of device time is closed", Percent(context.graph_share))};
-  finding.action =
-      "record with xlatrace, or with `nsys profile --cuda-graph-trace=node`: now a graph is one "
-      "row";
-  finding.how_to_check = "activities of kind `graph` are gone";
   finding.evidence.AddReal("device time in graphs without nodes", 100 * context.graph_share, "%");
   report.Add(std::move(finding));
 }
@@ -164,12 +147,6 @@ void Autotuning(const Context& context, Report& report) {
   finding.id = "autotune_in_trace";
   finding.about_data = true;
   finding.sure = Sure::kHigh;
-  finding.title = {"Keep tuning results",
-                   fmt::format("{} of the recording is autotuning", Time(ns))};
-  finding.action =
-      "set jax_compilation_cache_dir (it keeps the results of autotuning too), or record after "
-      "warm-up";
-  finding.how_to_check = "device time of origin `autotune` is gone from later steps";
   finding.evidence.Add("autotuning after the second step began", ns, "ns")
       .Add("its kernels", kernels, "count");
   report.Add(std::move(finding));
@@ -185,19 +162,9 @@ void RecordingCost(const Context& context, Report& report) {
   finding.id = "recording_cost";
   finding.about_data = true;
   finding.sure = Sure::kHigh;
-  finding.title = {
-      "Time this without a profile",
-      fmt::format("{}, {} each", context.words.PerStep(Thousands(ops) + " ops"), Time(mean))};
   finding.sentence = {
       "Recording is a large part of these times",
       fmt::format("{}, {} on average", context.words.PerStep(Thousands(ops) + " ops"), Time(mean))};
-  finding.action =
-      "recording an op on a CPU takes 0.7 us and more, in the thread that runs it: compare with "
-      "the "
-      "time of a step without a profile. Fewer, larger ops (a larger batch, more work per "
-      "iteration of a loop) are what makes such a program faster; which op is slow these times do "
-      "not tell";
-  finding.how_to_check = "a step takes as long with a profile as without";
   finding.evidence.Add(context.words.PerStep("ops recorded,"), ops, "count")
       .Add("their mean time", mean, "ns");
   report.Add(std::move(finding));

@@ -72,10 +72,10 @@ CopySums SumCopies(const Context& context) {
   return sums;
 }
 
-// "copied from the host", "copied to the host", "copied to and from the host".
+// "from the host", "to the host", "to and from the host".
 std::string_view Directions(const CopySums& sums) {
-  if (10 * sums.to_host_ns < sums.ns()) return "copied from the host";
-  return 10 * sums.to_device_ns < sums.ns() ? "copied to the host" : "copied to and from the host";
+  if (10 * sums.to_host_ns < sums.ns()) return "from the host";
+  return 10 * sums.to_device_ns < sums.ns() ? "to the host" : "to and from the host";
 }
 
 void CopyBound(const Context& context, Report& report) {
@@ -98,29 +98,18 @@ void CopyBound(const Context& context, Report& report) {
       Percent(static_cast<double>(copies) / static_cast<double>(sums.device_ns));
   const double rate =
       static_cast<double>(sums.bytes) / static_cast<double>(std::max<int64_t>(copies, 1));
-  const std::string_view copied = Directions(sums);
+  const std::string_view direction = Directions(sums);
   Finding finding;
   finding.id = "copy_bound";
   finding.sure = Sure::kHigh;
-  finding.title = {fmt::format("Keep on the device what is {}", copied),
-                   fmt::format("{} of device time", share)};
-  finding.sentence = {fmt::format("Data is {} for {} of device time", copied, share),
+  finding.values["direction"] = std::string(direction);
+  finding.sentence = {fmt::format("Copies {} take {} of device time", direction, share),
                       fmt::format("{} at {}, and nothing computes meanwhile",
                                   Bytes(static_cast<double>(sums.bytes)), ByteRate(1e9 * rate))};
-  finding.action =
-      sums.to_device_ns >= sums.to_host_ns
-          ? "keep weights and data on the device instead of copying them every time; copying the "
-            "next part while the present one computes (prefetch on another stream) can hide at "
-            "most the kernels' own time"
-          : "keep results on the device, reduce them there before they are read back, and read "
-            "back "
-            "less often";
-  if (2 * sums.pageable_ns > copies) {
-    finding.action +=
-        "; most of these copies use pageable host memory: copies from or to pinned memory are "
-        "faster and can run beside kernels";
-  }
-  finding.how_to_check = "the time of these copies falls; busy time follows";
+  const bool pageable = 2 * sums.pageable_ns > copies;
+  finding.variant = sums.to_device_ns >= sums.to_host_ns ? pageable ? "pageable" : ""
+                    : pageable                           ? "pageable_results"
+                                                         : "results";
   finding.saves_high_ns = std::min(context.PerStep(copies), exposed);
   finding.saves_low_ns = std::min(*finding.saves_high_ns, context.PerStep(sums.kernels_ns));
   finding.claims["copies from the host"] = *finding.saves_high_ns;
@@ -196,9 +185,7 @@ void EagerPrograms(const Context& context, const std::vector<Gap>& gaps, Report&
                                                     static_cast<double>(most_calls) * 1e9 / *rate)
                              : 0;
   finding.id = "eager_programs";
-  finding.title = {
-      "Jit the whole function",
-      fmt::format("{} calls of {} programs of one operation each", calls, programs.size())};
+  finding.values["count"] = std::to_string(programs.size());
   finding.sentence = {
       .what = fmt::format("Op by op: {} calls of {} separately compiled programs", calls,
                           programs.size()),
@@ -207,10 +194,6 @@ void EagerPrograms(const Context& context, const std::vector<Gap>& gaps, Report&
                                                            static_cast<double>(context.device_ns))),
       .reason = "Each its own pass over memory",
       .joint = ", "};
-  finding.action =
-      "put `jax.jit` (`tf.function`) around the function that calls them: XLA fuses what they do "
-      "into a few passes over the arrays, and one call takes the place of many";
-  finding.how_to_check = "one program runs in place of these; bytes moved fall";
   // Upper limit: input and output remain, and so does one intermediate result.
   finding.saves_high_ns = std::max<int64_t>(ns - 2 * floor, 0);
   finding.saves_low_ns = std::max<int64_t>(ns - 4 * floor, 0);

@@ -140,15 +140,10 @@ void CheckEvaluation(const Context& context, Report& report) {
   finding.id = "evaluation";
   finding.beyond_steps = true;
   finding.sure = context.Allowed(Sure::kMedium);
-  finding.title = {"Evaluate less", fmt::format("{} takes {} in {} of {} steps", name,
-                                                Time(ns / times), times, steps)};
+  finding.values["function"] = name;
   finding.sentence = {
       fmt::format("{}, which does not train, is {} of the time of all steps", name, Percent(share)),
       fmt::format("{} calls of {}", calls, Time(ns / calls))};
-  finding.action =
-      "evaluate on fewer batches, or less often; a process of its own can do it from a checkpoint "
-      "while the training goes on";
-  finding.how_to_check = "more steps in the same time, each as long as before";
   finding.saves_high_ns = ns / steps;
   finding.saves_low_ns = 0;
   finding.claims["evaluation"] = ns / steps;

@@ -100,7 +100,6 @@ void CheckFloat64(const Context& context, Report& report) {
   finding.where_source = context.SourceOf(first);
   // Ops that run side by side are counted as often in the device time.
   const std::string share = context.WorkShare(hidden_ns > 0 ? ns : site.ns);
-  finding.title = {"Compute in float32", fmt::format("float64 is {}", share)};
   const std::string instructions = fmt::format("{} {}", ops.size(), ops.size() == 1 ? "op" : "ops");
   finding.sentence = {
       fmt::format("Computing in float64 is {}", share),
@@ -109,15 +108,6 @@ void CheckFloat64(const Context& context, Report& report) {
       : layer.empty() ? fmt::format("{}, the largest is {}", instructions, largest.row->name)
                       : fmt::format("{}, most of it in {}", instructions, layer),
       InBrackets(finding.where_source)};
-  finding.action = fmt::format(
-      "float32 has half the bytes and {}: {}; keep float64 for the sums that need it. This changes "
-      "numerics",
-      context.on_cpu ? "XLA:CPU has faster code for its products" : "at least twice the rate",
-      context.Advice("turn `jax_enable_x64` off, or give arrays a dtype where they are made "
-                     "(numpy's default is float64)",
-                     "`tf.cast` inputs where they are made (numpy's default is float64), "
-                     "`keras.config.set_floatx(\"float32\")`"));
-  finding.how_to_check = "the shapes of these ops say f32, and the loss curve is as before";
   finding.saves_high_ns = saves;
   finding.saves_low_ns = saves / 4;
   finding.basis = Basis::kCostModel;

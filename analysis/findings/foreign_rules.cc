@@ -200,17 +200,11 @@ void ExposedByName(const Context& context, const NamedCommunication& all, Report
   const NamedCollective& most = all.of.front();
   Finding finding;
   finding.id = "exposed_collective";
-  finding.title = {"Overlap communication with computation",
-                   fmt::format("{} of {} is exposed{}", Time(transfer), Time(all_ns), beyond)};
+  finding.variant = all.is_split ? "kernel" : "kernel_with_waiting";
+  finding.values["collective"] = ShortName(most.name);
   finding.sentence = {
       fmt::format("Communication that nothing hides is {}", context.words.OfStep(Percent(share))),
       fmt::format("{}{}, most of it in {}", Time(transfer), beyond, ShortName(most.name))};
-  finding.action = fmt::format(
-      "start the exchange earlier and compute beside it, exchange less (larger batch per device, "
-      "16 bits), or fewer and larger messages{}",
-      all.is_split ? ""
-                   : "; part of it may be waiting for other devices, which none of this shortens");
-  finding.how_to_check = "the exposed part falls and the step with it";
   finding.saves_high_ns = transfer;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
@@ -254,18 +248,15 @@ void WaitingByName(const Context& context, const NamedCommunication& all, Report
                                (even + (1 - even) / 4) * static_cast<double>(named.exchanges);
     Finding finding;
     finding.id = "arrival_skew";
+    finding.values["collective"] = name;
     finding.sentence = {fmt::format("{} waits {} of its {} for the device that comes last", name,
                                     Time(ns), Time(context.PerStep(named.ns)))};
     if (one_is_slower) {
-      finding.title = {"Even out the devices",
-                       fmt::format("{} waits {}, most on {}", name, Time(ns), waits_words)};
+      finding.variant = "kernel_device";
+      finding.values["device"] = late_words;
       finding.sentence.why =
           fmt::format("{} on {} and {} on {}", Time(context.PerStep(waits->second)), waits_words,
                       Time(context.PerStep(late->second)), late_words);
-      finding.action = fmt::format(
-          "the same exchange takes longer where a device comes first and waits: look at what {} "
-          "does meanwhile (its idle time, its kernels)",
-          late_words);
     } else {
       // A device that is last as often as others may still cause the longest waits.
       int64_t caused = 0;
@@ -275,11 +266,8 @@ void WaitingByName(const Context& context, const NamedCommunication& all, Report
       const double share = static_cast<double>(culprit->second) / static_cast<double>(caused);
       const std::string culprit_words = DeviceWords(context, culprit->first);
       const bool named_by_time = share >= even + (1 - even) / 4;
-      finding.title = {"Mend the stalls that others wait for",
-                       named_by_time ? fmt::format("{} waits {}, {} of it for {}", name, Time(ns),
-                                                   Percent(share), culprit_words)
-                                     : fmt::format("{} waits {}, now on this device, now on that",
-                                                   name, Time(ns))};
+      finding.variant = named_by_time ? "stalls_of" : "stalls";
+      finding.values["device"] = culprit_words;
       const auto culprit_last = named.last.find(culprit->first);
       finding.sentence.why =
           fmt::format("no device is slower throughout; {} comes last in {} of {}", culprit_words,
@@ -287,11 +275,7 @@ void WaitingByName(const Context& context, const NamedCommunication& all, Report
       finding.evidence.Add(
           context.words.PerStep(fmt::format("waiting for {}, on all others,", culprit_words)),
           context.PerStep(culprit->second), "ns");
-      finding.action =
-          "a stall of one device (its idle time before an exchange) makes all others wait: mend "
-          "the longest gaps first, and the waiting goes with them";
     }
-    finding.how_to_check = "each launch takes alike on all devices";
     finding.saves_high_ns = ns;
     finding.saves_low_ns = 0;
     finding.sure = Sure::kLow;
@@ -334,33 +318,14 @@ void CudaCoreProducts(const Context& context, const ForeignWork& work, Report& r
   const bool tf32 = *major >= kMinTf32Major;
   Finding finding;
   finding.id = "no_tensor_core";
-  finding.title = {tf32 ? "Let f32 products use tensor cores (TF32)"
-                        : "Compute f32 products in fp16 on tensor cores",
-                   fmt::format("{} on CUDA cores", Time(ns))};
+  finding.values["kernel"] = ShortName(Largest(work.cuda_cores).first);
+  if (!tf32) finding.variant = "fp16";
   finding.sentence = {fmt::format("Matrix products in f32 on CUDA cores are {}",
                                   context.words.OfStep(Percent(context.ShareOfStep(ns)))),
                       Time(ns)};
   if (tf32) {
-    finding.action = context.Advice(
-        "allow TF32 where the accuracy allows (`jax_default_matmul_precision`, "
-        "`torch.backends.cuda.matmul.allow_tf32`), or compute in bf16; this changes numerics",
-        "allow TF32 where the accuracy allows "
-        "(`tf.config.experimental.enable_tensor_float_32_execution(True)`), or compute in bf16; "
-        "this "
-        "changes numerics",
-        "allow TF32 where the accuracy allows (`torch.set_float32_matmul_precision('high')`; of "
-        "convolutions `torch.backends.cudnn.allow_tf32`), or compute in bf16; this changes "
-        "numerics");
   } else {
-    finding.action = context.Advice(
-        "compute in float16 where the accuracy allows; this changes numerics",
-        "compute in float16 where the accuracy allows "
-        "(`tf.keras.mixed_precision.set_global_policy('mixed_float16')`); this changes numerics",
-        "compute in float16 where the accuracy allows (`torch.autocast('cuda', torch.float16)` "
-        "with "
-        "`torch.amp.GradScaler`); this changes numerics");
   }
-  finding.how_to_check = "names of the kernels: no sgemm or ffma";
   finding.saves_high_ns = ns * 3 / 4;
   finding.change.emplace();
   for (size_t c = 0; c < context.run.configs.size(); ++c) {

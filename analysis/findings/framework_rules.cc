@@ -63,14 +63,9 @@ void EagerOps(const Context& context, const FrameworkWork& work, Report& report)
   if (ShareOfWork(context, ns) < kMinFrameworkShare) return;
   Finding finding;
   finding.id = "eager_kernels";
-  finding.title = {"Wrap eager ops in tf.function", fmt::format("they take {}", Time(ns))};
   finding.sentence = {fmt::format("Ops that Python runs one by one are {} of the device's work",
                                   Percent(ShareOfWork(context, ns))),
                       fmt::format("{}, without a name", Time(ns))};
-  finding.action =
-      "put the step into a function with @tf.function: its ops then run as one graph and bear "
-      "names, and with jit_compile=True XLA can fuse them";
-  finding.how_to_check = "the reason `eager` is gone from the first screen";
   finding.saves_low_ns = 0;
   finding.saves_high_ns = ns;
   finding.sure = context.Allowed(Sure::kLow);
@@ -87,7 +82,7 @@ void CompileThisPart(const Context& context, const FrameworkWork& work, Report& 
   const int64_t bound = context.PerStep(work.elementwise_ns);
   Finding finding;
   finding.id = "outside_xla";
-  finding.title = {"Compile this part with XLA", fmt::format("{} runs op by op", Time(ns))};
+  if (work.xla_ns > 0) finding.variant = "left_out";
   finding.sentence = {
       fmt::format("TensorFlow runs {} of the device's work itself, op by op",
                   Percent(ShareOfWork(context, ns))),
@@ -97,13 +92,6 @@ void CompileThisPart(const Context& context, const FrameworkWork& work, Report& 
                                                 Time(context.PerStep(work.xla_ns)),
                                                 context.PerStep(work.xla_launches))
                                   : "")};
-  finding.action =
-      work.xla_ns > 0
-          ? "jit_compile=True on the tf.function (Keras: model.compile(jit_compile=True)) compiles "
-            "what autoclustering left out; each op is a launch and a trip through memory"
-          : "jit_compile=True on the tf.function (Keras: model.compile(jit_compile=True)); each op "
-            "is a launch and a trip through memory that a fusion saves";
-  finding.how_to_check = "fewer launches per step, and op_time has instructions in their place";
   finding.saves_low_ns = 0;
   finding.saves_high_ns = bound;
   finding.sure = context.Allowed(Sure::kLow);

@@ -86,22 +86,15 @@ GapClaims CheckHiddenProducts(const Context& context, const std::vector<Gap>& ga
   }
   Finding finding;
   finding.id = "hidden_products";
-  finding.title = {"Make these products cheaper", fmt::format("{} in threads that are not recorded",
-                                                              context.words.PerStep(Time(ns)))};
   finding.sentence = {
       fmt::format("Products that run in threads which are not recorded are {} of the {}",
                   Percent(context.ShareOfSpan(ns)), context.words.whole),
       fmt::format("{} alone {}", largest->row->name, Time(most_ns)),
       InBrackets(context.SourceOf(*largest))};
-  finding.action =
-      "XLA:CPU computes them in a pool of threads, and its profile shows only how they are handed "
-      "over: what looks idle before their results are read is their time. A smaller or narrower "
-      "product saves it; `perf record` shows what the threads do";
   if (std::any_of(products.begin(), products.end(),
                   [](const auto& each) { return IsDoubleProduct(*each.second); })) {
-    finding.action += ". They are in float64: in float32 they take half as long or less";
+    finding.variant = "float64";
   }
-  finding.how_to_check = "the idle part of the step shrinks and the step with it";
   finding.saves_high_ns = ns;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);

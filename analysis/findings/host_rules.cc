@@ -147,14 +147,6 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   // All covered ops together are one launch for the host.
   finding.change.emplace();
   finding.change->one_launch = true;
-  finding.title = {"Launch less", fmt::format("the device waits {} per step for {}", Time(ns),
-                                              context.Counted(sums.count, "launch", "launches"))};
-  finding.action =
-      "let command buffers (CUDA graphs) cover these ops (xla_gpu_enable_command_buffer; loops "
-      "need "
-      "WHILE in it), unroll the loop (`scan(unroll=8)`), or give each launch more work: a larger "
-      "batch, vmap over the parts";
-  finding.how_to_check = "idle inside executions falls; the kernels stay as they are";
   finding.saves_high_ns = saves;
   finding.saves_low_ns = saves / 2;
   // Seen in the calls that they came too late, or only guessed from the length of the gaps.
@@ -220,22 +212,6 @@ void SmallKernels(const Context& context, Report& report) {
   finding.where_op = most.where_op;
   finding.where_layer = most.where_layer;
   finding.where_source = most.where_source;
-  const std::string share =
-      Percent(static_cast<double>(of.launches) / static_cast<double>(std::max<int64_t>(all, 1)));
-  if (by_ramp) {
-    finding.title = {"Merge small kernels",
-                     fmt::format("{} {} take less than 3 us each", Thousands(per_step(of)),
-                                 context.words.per_step)};
-  } else {
-    finding.title = {"Merge small launches",
-                     fmt::format("{} {} below 10 us, {} of all", Thousands(per_step(of)),
-                                 context.words.per_step, share)};
-  }
-  finding.action =
-      "batch the work (vmap, larger batch), unroll the loop so that XLA can fuse across "
-      "iterations, stack parameters that are treated alike into one array, or compute statistics "
-      "every N steps";
-  finding.how_to_check = "launches per step fall";
   finding.claims.clear();
   for (const Op* op : of.ops) finding.claims["small " + op->handle] = op->ns;
   finding.saves_high_ns =
@@ -282,61 +258,27 @@ StepGaps SumStepGaps(const Context& context, const std::vector<Gap>& gaps) {
   return sums;
 }
 
-// Texts of a finding about idle time of one cause.
+// Facts and sentences of a finding about idle time of one cause.
 struct CauseWords {
   GapCause cause;
-  std::string_view id, advice, figures, what, why, action, check;
+  std::string_view id, what, why;
   Sure sure;
-  std::string_view tensorflow;  // The action in TensorFlow's terms, if they differ.
 };
-// No text for compilation: a step with compilation is not steady (steps.h), and `recompile` reports
+// Without compilation: a step with compilation is not steady (steps.h), and `recompile` reports
 // its cost.
 constexpr std::array<CauseWords, 5> kCauseWords = {{
-    {GapCause::kSynchronisation, "sync_each_step", "Stop waiting for the device each step",
-     "{} idle after a synchronisation",
+    {GapCause::kSynchronisation, "sync_each_step",
      "Each step waits for the device before it dispatches the next", "{0} idle, {1} of {2}",
-     "read metrics of the step before, or every N steps (`x.copy_to_host_async()`), instead of "
-     "`float(loss)`, `.item()`, print or block_until_ready in the loop",
-     "the device's queue holds more than one step; the gap is gone", Sure::kHigh,
-     "read metrics every N steps, not `float(loss)`, `.numpy()` or print in the loop (Keras: "
-     "`compile(steps_per_execution=N)`, callbacks that look at batches may read each one back)"},
-    {GapCause::kInput, "input_bound", "Prepare the next batch earlier", "{} idle waiting for input",
-     "The device waits for the next batch for {0} of the step", "{1} of {2}",
-     "prefetch (grain, tf.data), call `jax.device_put` for the next batch right after the step "
-     "was dispatched",
-     "the gap before each step falls below 0.3 ms", Sure::kMedium,
-     "`dataset.prefetch(tf.data.AUTOTUNE)` at the end of the pipeline, parallel `map` and "
-     "`interleave`, `tf.data.experimental.prefetch_to_device`"},
-    {GapCause::kHost, "host_gap", "Dispatch faster", "the device waits {} for the host",
-     "The device waits for the host to dispatch for {0} of the step", "{1} of {2}",
-     "the host begins the next step only when the device has finished this one: wait for no result "
-     "of it (read metrics of the step before); one jitted function for the whole step, fewer and "
-     "flatter arguments, no Python work between steps; `lax.scan` over several steps",
-     "the gap before each step shrinks", Sure::kMedium,
-     "one `tf.function` for the whole step and several steps in one call (Keras: "
-     "`compile(steps_per_execution=N)`), no Python work between steps"},
-    {GapCause::kCopy,
-     "copy_wait",
-     "Copy earlier",
-     "{} idle around copies to or from the host",
-     "The device is idle around copies to or from the host for {0} of the step",
-     "{1} of {2}",
-     "copy while the step before computes; reduce on the device before reading back",
-     "copies run beside kernels",
-     Sure::kMedium,
-     {}},
-    {GapCause::kUnknown,
-     "idle",
-     "Find what the host does",
-     "the device is idle for {}",
-     "The device is idle for {0} of the step, {1} of {2}",
-     "what the host did is not recorded",
-     "record with xlatrace or with host events: what the host does during the longest gaps "
-     "decides "
-     "between input, dispatch and synchronisation",
-     "the idle part of the step shrinks and the step with it",
-     Sure::kMedium,
-     {}},
+     Sure::kHigh},
+    {GapCause::kInput, "input_bound", "The device waits for the next batch for {0} of the step",
+     "{1} of {2}", Sure::kMedium},
+    {GapCause::kHost, "host_gap", "The device waits for the host to dispatch for {0} of the step",
+     "{1} of {2}", Sure::kMedium},
+    {GapCause::kCopy, "copy_wait",
+     "The device is idle around copies to or from the host for {0} of the step", "{1} of {2}",
+     Sure::kMedium},
+    {GapCause::kUnknown, "idle", "The device is idle for {0} of the step, {1} of {2}",
+     "the host's work is not recorded", Sure::kMedium},
 }};
 
 // `launched`: most of the time lies before work that was ready, so the host is not the cause.
@@ -346,21 +288,16 @@ Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGap
   Finding finding;
   finding.id = words.id;
   finding.sure = context.Allowed(words.sure);
-  finding.how_to_check = words.check;
   if (launched) {
     AddLaunched(context, ns, finding);
   } else {
-    finding.title = {std::string(words.advice), fmt::format(fmt::runtime(words.figures),
-                                                            fmt::format("{} per step", Time(ns)))};
     const auto said = [&](std::string_view text) {
       return fmt::format(fmt::runtime(text), Percent(context.ShareOfStep(ns)), Time(ns),
                          Time(context.step_ns));
     };
     finding.sentence = {said(words.what), said(words.why)};
     if (words.cause == GapCause::kUnknown)
-      finding.sentence.reason = "What the host did is not recorded";
-    finding.action =
-        words.tensorflow.empty() ? words.action : context.Advice(words.action, words.tensorflow);
+      finding.sentence.reason = "The host's work is not recorded";
   }
   finding.saves_high_ns = ns;
   // A gap stays between steps: 20 us of dispatch.
@@ -380,7 +317,7 @@ Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGap
   }
   if (words.cause == GapCause::kSynchronisation) {
     if (const std::string place = AddHostWaits(context, finding); !place.empty()) {
-      finding.action = fmt::format("the waits are in {}; {}", place, finding.action);
+      finding.values["during"] = " in " + place;
     }
   }
   return finding;
@@ -460,14 +397,6 @@ GapClaims LoopConditions(const Context& context, const std::vector<Gap>& gaps, R
   }
   Finding finding;
   finding.id = "while_overhead";
-  finding.title = {"Tell the loop its trip count", fmt::format("the host checks it {} times {}",
-                                                               iterations, context.words.per_step)};
-  finding.action =
-      "a static length (`lax.scan`, `fori_loop` with constant bounds; `tf.range` of a Python "
-      "number) lets XLA run the loop without asking; check convergence every k iterations, unroll, "
-      "or put WHILE into command buffers "
-      "(xla_gpu_enable_command_buffer)";
-  finding.how_to_check = "no copy of a few bytes to the host per iteration";
   finding.saves_high_ns = saves;
   finding.saves_low_ns = saves / 2;
   finding.sure = context.Allowed(loops == count ? Sure::kHigh : Sure::kMedium);
@@ -517,12 +446,6 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
     }
     Finding finding = FindingAbout(context, "host_callback", site);
     const int64_t gap_ns = context.PerStep(idle);
-    finding.title = {
-        fmt::format("Take the Python callback out of the step ({})", Time(site.ns + gap_ns))};
-    finding.action =
-        "compute it with jnp or an FFI call; call debug.print and io_callback every N steps only "
-        "(`lax.cond`)";
-    finding.how_to_check = "no python callback in the optimised HLO";
     finding.saves_high_ns = site.ns + gap_ns;
     finding.saves_low_ns = gap_ns / 2;
     finding.sure = context.Allowed(Sure::kHigh);

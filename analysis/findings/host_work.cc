@@ -87,30 +87,14 @@ Finding FindingAbout(const Context& context, const HostWork& work, int64_t claim
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
   finding.where_source = work.source;
-  finding.title = {
-      input ? "Prepare the next batch earlier" : fmt::format("Overlap {} with device work", name),
-      fmt::format("the device waits {} for {}", context.words.PerStep(Time(work.ns)),
-                  input ? name : "it")};
+  finding.variant = "function";
+  finding.values["function"] = name;
   finding.sentence = {fmt::format("The device waits for {} for {} of the {}", name,
                                   Percent(context.ShareOfSpan(work.ns)), context.words.whole),
                       fmt::format("{} of {}", Time(work.ns), Time(context.span_ns))};
   finding.evidence.AddIdle(IdleInGaps(context), claimed_ns)
       .AddReal(fmt::format("of the {}", context.words.whole), 100 * context.ShareOfSpan(work.ns),
                "%");
-  finding.action =
-      input ? context.Advice(
-                  "load and copy the next batch in another thread or process while the device "
-                  "computes (Grain, tf.data prefetch)",
-                  "load the next batch while the device computes: "
-                  "`dataset.prefetch(tf.data.AUTOTUNE)`, parallel `map` and `interleave`",
-                  "load the next batch while the device computes: "
-                  "`DataLoader(num_workers=N, pin_memory=True, persistent_workers=True)`")
-            : context.Advice(
-                  "the launching thread runs it while the device has no work: make it shorter, run "
-                  "it in another thread or process, or launch the next step before it",
-                  "the launching thread runs it while the device has no work: make it shorter, run "
-                  "it in another thread or process, or run several steps per call");
-  finding.how_to_check = fmt::format("the device is no longer idle during {}", name);
   return finding;
 }
 

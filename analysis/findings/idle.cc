@@ -126,15 +126,10 @@ double CallsOnIdlePct(const Context& context) {
 }
 
 void AddLaunched(const Context& context, int64_t ns, Finding& finding) {
-  finding.title = {"Find what the device waits for",
-                   context.words.PerStep(fmt::format("{} idle", Time(ns))) + ", its work launched"};
+  finding.variant = "launched";
   finding.sentence = {fmt::format("The device is idle for {} of the {}, with its work launched",
                                   Percent(context.ShareOfSpan(ns)), context.words.whole),
                       fmt::format("{} of {}", Time(ns), Time(context.span_ns))};
-  finding.action =
-      "the next kernels stood ready, so the host is not the cause: they wait for an event of "
-      "another stream, a transfer or another device, or what they follow is missing from the "
-      "recording (a trace that was sampled or filtered); see the timeline around the longest gaps";
 }
 
 std::string WhoseQueue(const Context& context) {
@@ -154,6 +149,11 @@ std::string LongestOf(const Context& context, const GapClaims& claims) {
       all.begin(), all.end(), longest,
       [](const model::GapEvidenceRow& row, uint32_t gap) { return row.gap < gap; });
   return at != all.end() && at->gap == longest ? at->text : std::string();
+}
+
+std::string DuringWords(std::string_view activity) {
+  if (activity.empty() || activity.starts_with("nothing recorded")) return {};
+  return fmt::format(" during {}", activity.substr(0, activity.find_first_of(":,;")));
 }
 
 std::string IdleInGaps(const Context& context) {

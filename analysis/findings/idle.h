@@ -44,6 +44,8 @@ using GapClaims = std::vector<std::pair<uint32_t, int64_t>>;
 void Claim(const Context& context, const Gap& gap, GapClaims& claims);
 // Host activity in the longest of the claimed gaps, if known: "save", "cudaStreamSynchronize".
 std::string LongestOf(const Context& context, const GapClaims& claims);
+// " during save" for a title, of such an activity; empty if nothing is recorded.
+std::string DuringWords(std::string_view activity);
 // Share of the host's launch calls, on all devices, that found their device idle, in percent.
 double CallsOnIdlePct(const Context& context);
 // Adds to the finding that the work after `ns` of idle time had already been launched.

@@ -82,31 +82,8 @@ void Scatters(const Context& context, Report& report) {
       finding.evidence.Add("lookup and gradient as one-hot products", product_ns, "ns");
     }
     const bool embedding = Has(largest.row->op_name, "embed") || Has(largest.row->layer, "embed");
-    finding.title =
-        !gradient ? Title{"Sort the indices of this scatter-add", "it adds one row after the other"}
-        : product_wins
-            ? Title{fmt::format("Replace the {}lookup by a one-hot product",
-                                embedding ? "embedding " : "")}
-            : Title{fmt::format("Sort the ids of this {}lookup", embedding ? "embedding " : ""),
-                    "its gradient is a slow scatter-add"};
-    finding.action =
-        gradient && product_wins
-            ? context.Advice(
-                  "make the embedding lookup a one-hot product (`jax.nn.one_hot(ids, size) @ "
-                  "table`): "
-                  "its gradient is then a matrix product; or sort the ids and add rows with "
-                  "`jax.ops.segment_sum(..., indices_are_sorted=True)`",
-                  "make the embedding lookup a one-hot product (`tf.one_hot(ids, size) @ table`): "
-                  "its "
-                  "gradient is then a matrix product; or sort the ids and add rows with "
-                  "`tf.math.segment_sum`")
-            : context.Advice(
-                  "sort the indices and use `jax.ops.segment_sum(..., indices_are_sorted=True)`, "
-                  "say "
-                  "`unique_indices=True` where it is true, add in f32; for small tables a one-hot "
-                  "product",
-                  "sort the indices and use `tf.math.segment_sum`, add in f32; for small tables a "
-                  "one-hot product");
+    finding.values["embedding"] = embedding ? "embedding " : "";
+    if (gradient) finding.variant = product_wins ? "one_hot" : "lookup";
     finding.sentence = {
         fmt::format("{} is {}",
                     gradient && embedding ? "The gradient of the embedding (a scatter-add)"
@@ -114,7 +91,6 @@ void Scatters(const Context& context, Report& report) {
                                           : "A scatter-add",
                     context.WorkShare(site.ns)),
         TakesOfStep(context, site), InBrackets(site.source)};
-    finding.how_to_check = "the scatter fusion is gone; the step falls by about its time";
     // One product is the gradient. The other replaces the lookup and may take as long as it does
     // now.
     finding.saves_high_ns = product_wins ? saves - product_ns / 2 : saves;
@@ -140,12 +116,7 @@ void Sorts(const Context& context, Report& report) {
     const bool wide =
         facts.sorted_type == "s64" || facts.sorted_type == "u64" || facts.sorted_type == "f64";
     Finding finding = FindingAbout(context, "sort_slow", site);
-    finding.title = {"Sort less here", context.words.PerStep(Time(site.ns))};
-    finding.action = wide
-                         ? "use 32-bit keys: 64-bit ones take the slow path of many small kernels"
-                         : "sort once outside the loop, pack key and index into one value, or take "
-                           "top-k in two stages";
-    finding.how_to_check = "time and number of sort kernels";
+    if (wide) finding.variant = "wide";
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = wide ? site.ns / 2 : 0;
     // With a large part of the step, the sort is the cause for any keys.
@@ -216,20 +187,7 @@ void RandomNumbers(const Context& context, Report& report) {
   const auto line = std::max_element(
       lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (line != lines.end()) finding.where_source = line->first;
-  finding.title = {"Use cheaper random numbers",
-                   fmt::format("they take {}", context.words.PerStep(Time(all)))};
-  finding.action = context.Advice(
-      context.on_cpu ? "draw fewer numbers, or several layers' at once; masks of 8 or 16 bits; "
-                       "what may be the "
-                       "same in every step outside of it"
-                     : "`jax.config.update('jax_default_prng_impl', 'rbg')` (another stream of "
-                       "numbers), masks of 8 "
-                       "or 16 bits, fewer dropouts; split keys once outside the loop",
-      "fewer dropouts and layers of noise; numbers of several layers drawn by one "
-      "`tf.random.stateless_uniform(..., alg='philox')`");
-  finding.how_to_check =
-      context.Advice(context.on_cpu ? "their part falls" : "threefry is gone from the op_names",
-                     "their part falls");
+  if (context.on_cpu) finding.variant = "cpu";
   finding.saves_high_ns = all * 7 / 10;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
@@ -267,18 +225,8 @@ void CustomCalls(const Context& context, Report& report) {
                                 Has(target, "potrf") || Has(target, "lapack") ||
                                 Has(target, "triangular") || Has(target, "hipsolver");
     Finding finding = FindingAbout(context, "slow_custom_call", site);
-    finding.title = {kernel.empty()
-                         ? fmt::format("Speed up or avoid the custom call {}", target.substr(0, 40))
-                         : fmt::format("Speed up or avoid the kernel {}", kernel.substr(0, 40)),
-                     context.words.PerStep(Time(site.ns))};
-    finding.action =
-        linear_algebra
-            ? "factorise every N steps, batch small matrices (vmap), or iterate with matrix "
-              "products "
-              "(Newton-Schulz): solvers use a fraction of the device"
-            : "XLA cannot fuse or schedule into it: compare it with plain jnp code, and tune its "
-              "tiles and stages for this shape";
-    finding.how_to_check = "time of this custom call";
+    finding.values["target"] = kernel.empty() ? target : kernel;
+    finding.variant = linear_algebra ? "linear_algebra" : kernel.empty() ? "" : "kernel";
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = 0;
     finding.sure = context.Allowed(linear_algebra ? Sure::kMedium : Sure::kLow);

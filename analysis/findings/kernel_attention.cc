@@ -23,6 +23,7 @@ namespace {
 
 // Kernels between a product and the softmax: scaling, mask, dropout, a change of type or layout.
 constexpr size_t kMaxBetween = 4;
+constexpr std::string_view kAnonymous = "(anonymous namespace)::";
 // A softmax below this share of the device time is not worth another attention.
 constexpr double kMinSoftmaxShare = 0.05;
 
@@ -52,6 +53,7 @@ Role RoleOf(const model::LaunchConfig& config) {
 struct AttentionTime {
   int64_t softmax_ns = 0, between_ns = 0, products_ns = 0;
   int64_t count = 0;
+  std::string kernel;  // Name of a softmax.
   std::set<uint32_t>
       configs;  // Configurations of the softmax and of the kernels up to the products.
 };
@@ -105,6 +107,8 @@ class AttentionFinder {
     if (first == SIZE_MAX || last == SIZE_MAX) return;
     const auto& activities = context_.run.activities;
     ++time_.count;
+    const std::string_view kernel = context_.run.ConfigOf(launches[at]).name;
+    time_.kernel = kernel.substr(kernel.starts_with(kAnonymous) ? kAnonymous.size() : 0);
     for (size_t k = first; k <= last; ++k) {
       const int64_t ns = activities.self_ns[launches[k]];
       if (k == first || k == last) {
@@ -135,18 +139,11 @@ void ReportKernelAttention(const Context& context, Report& report) {
   }
   Finding finding;
   finding.id = "attention_unfused";
-  finding.title = {"Fuse attention", fmt::format("softmax and its two products take {}",
-                                                 context.words.PerStep(Time(all_ns)))};
+  finding.variant = "kernels";
+  finding.values["kernel"] = time.kernel;
   finding.sentence = {fmt::format("Attention runs as separate kernels, {} of the {}",
                                   Percent(context.ShareOfSpan(all_ns)), context.words.whole),
                       fmt::format("{} of it is the softmax between the products", Time(saves_ns))};
-  finding.action = context.Advice(
-      "use a fused attention kernel: `jax.nn.dot_product_attention(..., implementation='cudnn')`, "
-      "or `torch.nn.functional.scaled_dot_product_attention`",
-      "use a fused attention kernel (`keras.config.enable_flash_attention()`)",
-      "use `torch.nn.functional.scaled_dot_product_attention` (flash attention needs fp16 or "
-      "bf16); transformers: `attn_implementation='sdpa'`");
-  finding.how_to_check = "a kernel with flash or fmha in its name replaces the softmax";
   // The products are computed by the fused kernel, too.
   finding.saves_high_ns = saves_ns;
   finding.saves_low_ns = 0;

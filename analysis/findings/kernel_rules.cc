@@ -90,13 +90,6 @@ void TailWaves(const Context& context, const LongestLaunches& launches, Report& 
     const Op& largest = site.largest();
     const double waves = static_cast<double>(*launches.OccupancyOf(largest)->waves_milli) / 1000;
     Finding finding = FindingAbout(context, "gemm_tail_waves", site);
-    finding.title = {"Fill the device",
-                     fmt::format("this product runs in {} waves", Significant(waves))};
-    finding.action =
-        "give it a number of tiles that is near a multiple of the multiprocessors: another batch "
-        "or "
-        "sequence length, q, k and v in one product, vmap into a batched product, or split-K";
-    finding.how_to_check = "waves near a whole number, or three and more; its rate rises";
     finding.saves_high_ns = saves;
     finding.saves_low_ns = 0;
     finding.basis = Basis::kCostModel;
@@ -146,17 +139,7 @@ void Registers(const Context& context, const LongestLaunches& launches, Report& 
     const Op& largest = site.largest();
     const model::OccupancyRow& occupancy = *launches.OccupancyOf(largest);
     Finding finding = FindingAbout(context, "register_pressure", site);
-    finding.title = {
-        "Split this fusion",
-        fmt::format("{} registers leave {} of the warps",
-                    *launches.ConfigOf(largest)->registers_per_thread,
-                    Percent(static_cast<double>(*occupancy.theoretical_milli_pct) / 1e5))};
-    finding.action = context.Advice(
-        "cut it in two with lax.optimization_barrier, vmap over fewer at once, put a checkpoint "
-        "boundary inside, or take f32 instead of f64",
-        "compute less at once in it (`tf.map_fn` over parts), put a recompute boundary "
-        "(`tf.recompute_grad`) inside, or take float32 instead of float64");
-    finding.how_to_check = "registers per thread and occupancy of its kernel; its time";
+    finding.values["registers"] = std::to_string(*launches.ConfigOf(largest)->registers_per_thread);
     finding.saves_high_ns = saves;
     finding.saves_low_ns = 0;
     finding.basis = Basis::kRoofline;
@@ -264,12 +247,6 @@ void Clocks(const Context& context, Report& report) {
   }
   Finding finding;
   finding.id = "clock_throttle";
-  finding.title = {"Keep the clocks up", fmt::format("all products slow down by {} over the run",
-                                                     Percent(compute_ratio - 1))};
-  finding.action =
-      "see `nvidia-smi -q -d PERFORMANCE,POWER,CLOCK` while it runs: power cap, heat, another job; "
-      "lock the clocks when you compare runs";
-  finding.how_to_check = "the same products take alike in the first and the last steps";
   finding.saves_high_ns =
       static_cast<int64_t>(static_cast<double>(compute) * (1 - 1 / compute_ratio));
   finding.saves_low_ns = 0;

@@ -61,35 +61,21 @@ const Op* DescribeLag(const Context& context, const DeviceLag& lag, const OpOfAc
                       Finding& finding) {
   const LagCause cause = CauseOfLag(context, lag, op_of);
   const std::string device = DeviceWords(context, lag.device);
-  finding.title = {"Even out the devices",
-                   cause.op != nullptr
-                       ? fmt::format("they wait for {} on {}", cause.op->handle, device)
-                       : fmt::format("they wait for {}", device)};
+  finding.values["device"] = device;
+  finding.variant = "device";
   finding.evidence.Add(
       context.words.PerStep(fmt::format("{} needs more by itself than the median device,", device)),
       std::llround(lag.excess_ns), "ns");
   if (cause.op != nullptr) {
-    finding.action = fmt::format(
-        "{} ({}) takes {} longer on {} than on the median device: {}; what makes it faster ends "
-        "the "
-        "wait as well",
-        cause.op->handle, cause.op->row->name, Time(cause.more_ns), device,
-        cause.op->row->op_kind == model::OpKind::kScatterGather
-            ? "of the same shape there; adds to one place wait for each other, and how often they "
-              "meet "
-              "the recording does not say"
-            : "of the same shape there, so its data or that device is another; which, the "
-              "recording "
-              "does not say");
+    finding.variant =
+        cause.op->row->op_kind == model::OpKind::kScatterGather ? "device_scatter" : "device_op";
+    finding.values["op"] = cause.op->row->name;
+    finding.values["more"] = Time(cause.more_ns);
     finding.evidence.Add(
         context.words.PerStep(
             fmt::format("{} takes longer there than on the median device,", cause.op->row->name)),
         cause.more_ns, "ns", cause.op->handle);
   } else {
-    finding.action = fmt::format(
-        "look at what {} does longer (`summary --by device`): uneven data, one slow kernel, "
-        "clocks; the wait ends when the work in front of it is even",
-        device);
   }
   finding.evidence.Add(fmt::format("steps of {} in which {} comes last", Thousands(lag.of), device),
                        lag.last, "count");

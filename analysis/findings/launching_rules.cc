@@ -83,9 +83,6 @@ Finding About(const Context& context, std::string_view id, const Kind& kind) {
 void Synchronised(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "sync_each_step", kind);
   const std::string share = Percent(ShareOfSpan(context, kind.ns));
-  finding.title = {
-      "Stop waiting for the device",
-      fmt::format("{} idle after the host waited for it", Time(context.PerStep(kind.ns)))};
   const std::string idle = fmt::format("for {} of the {} ({})", share, context.words.whole,
                                        Time(context.PerStep(kind.ns)));
   finding.sentence = {"The program waits for the device, which then has nothing to do",
@@ -95,18 +92,11 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
   }
   int64_t waits = 0;
   const std::string place = AddHostWaits(context, finding, &waits);
-  finding.action = context.Advice(
-      "leave results on the device: no `.item()`, `float(x)`, print or copy of a few bytes "
-      "from or to pageable memory inside the loop; read back every N steps, or the values of "
-      "the step before",
-      "leave results on the device: no `float(loss)`, `.numpy()` or print inside the loop; "
-      "read back every N steps (Keras: `compile(steps_per_execution=N)`; callbacks that look "
-      "at batches may read each one back)");
   if (!place.empty()) {
     const std::string copies = CopiesOfWaits(context, waits);
-    finding.action =
-        fmt::format("the waits are in {}{}: see what calls it; {}", place,
-                    copies.empty() ? copies : ", about as many as " + copies, finding.action);
+    finding.values["during"] = " in " + place;
+    if (const std::string copies = CopiesOfWaits(context, waits); !copies.empty())
+      finding.evidence.Add("about as many " + copies, waits, "count");
   }
   // Without the wait the queue would not be empty; with it, faster launching fills it sooner.
   if (const int64_t refilling = RefillingNs(context, kind.claims); 3 * refilling >= kind.ns) {
@@ -114,13 +104,7 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
         context.words.PerStep(
             "of the idle time between the launches after a wait, while the queue fills,"),
         context.PerStep(refilling), "ns");
-    finding.action += fmt::format(
-        ". {} of it lie between the launches that follow: launching less ({}) shortens these too",
-        Time(context.PerStep(refilling)),
-        context.Advice("CUDA graphs, one jitted function", "`tf.function`",
-                       "CUDA graphs, `torch.compile`"));
   }
-  finding.how_to_check = "work is queued on the device all the time; the gaps are gone";
   report.Add(std::move(finding));
 }
 
@@ -138,14 +122,8 @@ void NameSetUp(const Context& context, const Kind& kind, Finding& finding) {
     finding.evidence.Add(context.words.PerStep(fmt::format("of that, the host is in {},", name)),
                          context.PerStep(ns), "ns");
   }
-  finding.title = {"Get memory, streams and kernels ready before the work",
-                   fmt::format("the host is in {} for {} of {}", names,
-                               Time(context.PerStep(calls.ns)), Time(context.PerStep(kind.ns)))};
-  finding.action =
-      "a process needs these calls few times: the first of each makes the context or loads code, "
-      "later ones get memory that could have been kept. Warm up before what is measured; keep "
-      "memory in a pool (the framework's caching allocator) and streams, modules and graphs from "
-      "call to call";
+  finding.variant = "set_up";
+  finding.values["calls"] = names;
 }
 
 void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) {
@@ -160,8 +138,7 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
   const int64_t mean_ns = kernels > 0 ? device_ns / kernels : 0;
   const int64_t ns = context.PerStep(kind.ns);
   finding.saves_high_ns = std::max<int64_t>(0, ns - context.PerStep(kind.count) * kLaunchCostNs);
-  finding.title = {"Launch less", fmt::format("the device waits {} for {}", Time(ns),
-                                              context.Counted(kind.count, "launch", "launches"))};
+  finding.variant = "no_programs";
   finding.sentence = {fmt::format("The device waits for the host for {} of the {}",
                                   Percent(ShareOfSpan(context, kind.ns)), context.words.whole),
                       fmt::format("{} launches of {} on average",
@@ -169,30 +146,14 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
   const std::string_view compile = context.Advice(
       context.run.modules.empty() ? "`jax.jit`, `tf.function`, `torch.compile`" : "`jax.jit`",
       "`tf.function`", "`torch.compile(mode=\"reduce-overhead\")`");
-  finding.action = fmt::format(
-      "capture the work in CUDA graphs or compile it ({}), give each launch more work (a larger "
-      "batch), launch fewer and larger kernels. A profiler that records stacks slows the host, so "
-      "this is an upper bound",
-      compile);
-  finding.how_to_check = "launches find earlier work still running; the idle time falls";
+  finding.values["compile"] = std::string(compile);
   if (2 * kind.long_ns >= kind.ns) {
     finding.id = "host_gap";
-    finding.title = {"Keep the device fed",
-                     fmt::format("it waits {} for the host, in {}", Time(ns),
-                                 context.Counted(kind.count, "gap", "gaps"))};
+    finding.variant = "long";
     finding.sentence = {fmt::format("The device waits for the host for {} of the {}",
                                     Percent(ShareOfSpan(context, kind.ns)), context.words.whole),
                         fmt::format("{}, {} on average", context.Counted(kind.count, "gap", "gaps"),
                                     Time(kind.ns / std::max<int64_t>(kind.count, 1)))};
-    finding.action = context.Advice(
-        "see what the host does in the longest gaps: input, Python between launches, a lock "
-        "or a thread that waits; then compile more of it (`torch.compile`, `jax.jit`) or "
-        "prefetch",
-        "see what the host does in the longest gaps: input, Python between steps, a thread "
-        "that waits; then several steps in one call (a loop in the `tf.function`; Keras: "
-        "`compile(steps_per_execution=N)`), or `dataset.prefetch`",
-        "see what the host does in the longest gaps: input, Python between launches, a lock "
-        "or a thread that waits; then compile more of it (`torch.compile`) or prefetch");
     NameSetUp(context, kind, finding);
   }
   if (const model::LaunchQueueRow* row = context.launch_queue) {
@@ -225,14 +186,6 @@ void BetweenCalls(const Context& context, const Kind& kind, Report& report) {
   }
   if (2 * again_ns < context.device_ns) {
     finding.id = "too_few_calls";
-    finding.title = {
-        "Record a loop of 20 steps",
-        fmt::format("{} calls of {} program{} are no step", context.attribution.executions.size(),
-                    programs.size(), programs.size() == 1 ? "" : "s")};
-    finding.action =
-        "call what is to be measured at least 20 times in a loop, as the program will run it; the "
-        "time between these calls is the script's own, and no part of any of them";
-    finding.how_to_check = "steps are found, and their idle time with them";
     finding.saves_high_ns.reset();
     finding.saves_low_ns.reset();
     finding.before_small = true;
@@ -240,55 +193,32 @@ void BetweenCalls(const Context& context, const Kind& kind, Report& report) {
     report.Add(std::move(finding));
     return;
   }
-  finding.title = {
-      "Dispatch faster",
-      fmt::format("the device waits {} between {} calls of programs",
-                  Time(context.PerStep(kind.ns)), context.attribution.executions.size())};
+  finding.variant = "calls";
   const std::string own = fmt::format("host's own time between {} calls of {} program{}",
                                       context.attribution.executions.size(), programs.size(),
                                       programs.size() == 1 ? "" : "s");
   finding.sentence = {fmt::format("The device is idle for {} of the {}",
                                   Percent(ShareOfSpan(context, kind.ns)), context.words.whole),
                       "the " + own, "", "The " + own};
-  finding.action = context.Advice(
-      "if this is how the program runs, and not a script that tries things: one jitted function "
-      "for several calls, arguments on the device, `lax.scan` over steps, nothing that waits in "
-      "between",
-      "if this is how the program runs, and not a script that tries things: one `tf.function` for "
-      "several calls (Keras: `compile(steps_per_execution=N)`), nothing that waits in between");
-  finding.how_to_check = "the gaps between calls shrink";
   finding.where_source = context.StepCallSource();
   report.Add(std::move(finding));
 }
 
 void WaitsForInput(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "input_bound", kind);
-  finding.title = {"Prepare the next batch earlier",
-                   fmt::format("{} idle waiting for input", Time(context.PerStep(kind.ns)))};
   finding.sentence = {fmt::format("The device waits for input for {} of the {}",
                                   Percent(ShareOfSpan(context, kind.ns)), context.words.whole),
                       Time(context.PerStep(kind.ns))};
-  finding.action =
-      context.Advice("load and copy the next batch while the present one computes",
-                     "load and copy the next batch while the present one computes: "
-                     "`dataset.prefetch(tf.data.AUTOTUNE)`, parallel `map` and `interleave`");
-  finding.how_to_check = "the gap before each batch shrinks";
   report.Add(std::move(finding));
 }
 
 void CopiesHold(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "copy_wait", kind);
   const int64_t ns = context.PerStep(kind.ns);
-  finding.title = {"Copy earlier",
-                   fmt::format("{} idle around copies to or from the host", Time(ns))};
   finding.sentence = {
       fmt::format("The device is idle around copies to or from the host for {} of the {}",
                   Percent(ShareOfSpan(context, kind.ns)), context.words.whole),
       fmt::format("{}, in {}", Time(ns), context.Counted(kind.count, "gap", "gaps"))};
-  finding.action =
-      "copy from pinned memory while earlier work runs (`non_blocking=True`, prefetch to the "
-      "device); reduce on the device before reading back, and read back less often";
-  finding.how_to_check = "copies run beside kernels; the gaps around them are gone";
   report.Add(std::move(finding));
 }
 
@@ -306,15 +236,9 @@ void LongStalls(const Context& context, const Kind& kind, Report& report) {
   finding.sentence =
       during.empty() ? Statement{share, "the host is not recorded", "", "The host is not recorded"}
                      : Statement{share, "during it: " + during, "", "During it: " + during};
-  finding.title = {
-      kind.count == 1
-          ? fmt::format("Explain one idle period of {}", Time(kind.longest_ns))
-          : fmt::format("Explain {} idle periods of up to {}", kind.count, Time(kind.longest_ns)),
-      during.empty() ? "the host is not recorded" : during};
-  finding.action =
-      "start-up (loading libraries, compiling, the first allocation) belongs to no step: record "
-      "after it. In the middle of a run, look at the work of the host in that period";
-  finding.how_to_check = "the longest idle period of the run";
+  finding.values["count"] = std::to_string(kind.count);
+  if (kind.count > 1) finding.variant = "many";
+  finding.values["during"] = DuringWords(during);
   finding.sure = Sure::kLow;
   report.Add(std::move(finding));
 }
@@ -361,22 +285,16 @@ void Held(const Context& context, const Kind& kind, Report& report) {
   if (const std::string what = LongestOf(context, kind.claims); !what.empty()) {
     finding.evidence.Add("the longest such gap: " + what, kind.longest_ns, "ns");
   }
-  finding.how_to_check = "the idle time falls";
   finding.sure = Sure::kLow;
   report.Add(std::move(finding));
 }
 
 void Unexplained(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "idle", kind);
-  finding.title = {"Find what the host does",
-                   fmt::format("the device is idle for {}", Time(context.PerStep(kind.ns)))};
   finding.sentence = {
       fmt::format("The device is idle for {} of the {}, {}", Percent(ShareOfSpan(context, kind.ns)),
                   context.words.whole, Time(context.PerStep(kind.ns))),
       "why is not recorded", "", "Why is not recorded"};
-  finding.action =
-      "record host calls and ranges too: what the host does in the longest gaps decides";
-  finding.how_to_check = "the idle time falls";
   finding.sure = Sure::kLow;
   report.Add(std::move(finding));
 }

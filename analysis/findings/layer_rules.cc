@@ -91,8 +91,8 @@ struct Cause {
   const Op* op = nullptr;
   int64_t more_ns = 0;
   int64_t sibling_ns = 0;
-  std::string how;     // "another kernel".
-  std::string detail;  // "sgemm_128 instead of sgemm_64".
+  std::string variant;  // Selects the texts.
+  std::string detail;   // "sgemm_128 instead of sgemm_64".
 };
 
 std::string Dimensions(const std::optional<int64_t> (&of)[3]) {
@@ -105,7 +105,7 @@ std::string Dimensions(const std::optional<int64_t> (&of)[3]) {
 void Compare(const Context& context, const LongestLaunches& launches, const Op& op, const Op& other,
              Cause& cause) {
   if (op.row->shape != other.row->shape) {
-    cause.how = "another shape";
+    cause.variant = "shape";
     cause.detail = fmt::format("{} instead of {}", op.row->shape.substr(0, 60),
                                other.row->shape.substr(0, 60));
     return;
@@ -117,13 +117,13 @@ void Compare(const Context& context, const LongestLaunches& launches, const Op& 
       return fmt::format("grid {} block {}", Dimensions(config.grid), Dimensions(config.block));
     };
     if (dimensions(*own) != dimensions(*theirs)) {
-      cause.how = "other launch dimensions";
+      cause.variant = "algorithm";
       cause.detail = fmt::format("{} instead of {}", dimensions(*own), dimensions(*theirs));
       return;
     }
     // Kernels of fusions are numbered, so only names of library kernels identify another kernel.
     if (own->symbol != theirs->symbol && launches.IsLibrary(op) && launches.IsLibrary(other)) {
-      cause.how = "another kernel";
+      cause.variant = "algorithm";
       cause.detail =
           fmt::format("{} instead of {}", own->symbol.substr(0, 60), theirs->symbol.substr(0, 60));
       return;
@@ -132,12 +132,11 @@ void Compare(const Context& context, const LongestLaunches& launches, const Op& 
   const double own_beside = launches.ShareBesideCollectives(op);
   const double beside = launches.ShareBesideCollectives(other);
   if (own_beside > beside + 0.25) {
-    cause.how = "it runs beside a collective";
+    cause.variant = "collective";
     cause.detail =
         fmt::format("{} of its time instead of {}", Percent(own_beside), Percent(beside));
     return;
   }
-  cause.how = "the same work takes longer";
 }
 
 Cause CauseOf(const Context& context, const LongestLaunches& launches, const Layers& layers,
@@ -162,10 +161,10 @@ Cause CauseOf(const Context& context, const LongestLaunches& launches, const Lay
     if (role.ns - median <= cause.more_ns) continue;
     cause = {role.largest, role.ns - median, median, "", ""};
     if (counterpart == nullptr) {
-      cause.how = "its siblings do not have it";
+      cause.variant = "extra";
       cause.detail = fmt::format("a {}", model::Text(role.largest->row->op_kind));
     } else if (role.calls > 1.2 * counterpart->calls) {
-      cause.how = "it is launched more often";
+      cause.variant = "more_launches";
       cause.detail = fmt::format("{} instead of {} times", CountText(role.calls),
                                  CountText(counterpart->calls));
     } else {
@@ -173,26 +172,6 @@ Cause CauseOf(const Context& context, const LongestLaunches& launches, const Lay
     }
   }
   return cause;
-}
-
-std::string ActionFor(const Cause& cause) {
-  if (cause.how == "another kernel" || cause.how == "other launch dimensions") {
-    return "the same product got another algorithm: keep the autotuning results "
-           "(jax_compilation_cache_dir) and compile while the device is idle";
-  }
-  if (cause.how == "another shape") {
-    return "see why this layer works on another shape: a first or last layer, or an odd size";
-  }
-  if (cause.how == "its siblings do not have it") {
-    return "see what asks for it in this layer only: an input or output that wants another layout "
-           "or type (first and last layers)";
-  }
-  if (cause.how == "it runs beside a collective") {
-    return "the collective beside it takes multiprocessors and bandwidth: see whether it could run "
-           "beside a product instead";
-  }
-  return "compare it with its counterpart in a sibling (`xlatrace show`): operands in another "
-         "layout, other inputs, or a neighbour on another stream";
 }
 
 }  // namespace
@@ -234,14 +213,12 @@ void CheckLayers(const Context& context, Report& report) {
       const Op* op = cause.op != nullptr ? cause.op : layer.ops.front();
       Finding finding;
       finding.id = "odd_layer";
-      finding.title = {fmt::format("Make {} like its {} siblings", LastOf(name), layers.size() - 1),
-                       fmt::format("it is {} slower", Percent(static_cast<double>(more) /
-                                                              static_cast<double>(median)))};
-      finding.action =
-          fmt::format("because of {} ({} more {}): {}{}{}; {}", op->handle, Time(cause.more_ns),
-                      context.words.per_step, cause.how, cause.detail.empty() ? "" : ", ",
-                      cause.detail, ActionFor(cause));
-      finding.how_to_check = "`summary --by layer`: the layers take alike";
+      finding.values["layer"] = name;
+      finding.values["count"] = std::to_string(layers.size() - 1);
+      finding.values["op"] = op->row->name;
+      finding.values["more"] = Time(cause.more_ns);
+      finding.values["detail"] = cause.detail;
+      finding.variant = cause.variant;
       finding.saves_high_ns = more;
       finding.saves_low_ns = 0;
       finding.sure = context.Allowed(Sure::kMedium);

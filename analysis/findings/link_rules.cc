@@ -106,13 +106,6 @@ int64_t CheckBandwidth(const Context& context, const SameOps& same,
   const Rate& rate = rates.at(&worst);
   Finding finding;
   finding.id = "low_busbw";
-  finding.title = {"Find what slows the links",
-                   fmt::format("collectives run at {}% of theirs",
-                               PeakPercent(100 * rate.best / rate.expected))};
-  finding.action =
-      "see `nvidia-smi nvlink -s` and `nvidia-smi topo -m`, NCCL_DEBUG=INFO for the path it takes "
-      "(NCCL_P2P_DISABLE unset, NCCL_NVLS_ENABLE not 0); combine small ones into larger ones";
-  finding.how_to_check = "bus bandwidth of these collectives (`collective.bus_bandwidth`)";
   finding.saves_high_ns = saves;
   finding.saves_low_ns = 0;
   finding.basis = Basis::kCostModel;
@@ -178,13 +171,8 @@ void CheckSiblings(const Context& context, const SameOps& same, Report& report) 
   if (worst == nullptr || context.ShareOfStep(ns) < kMinSavingShare) return;
   Finding finding;
   finding.id = "uneven_busbw";
-  finding.title = {fmt::format("Find why {} runs at {} where {} runs at {}", worst->handle,
-                               ByteRate(worst_rate.best), model_op->handle,
-                               ByteRate(best_rate.best))};
-  finding.action =
-      "same kind, same devices, a size that is no smaller: look at what runs beside the slow one "
-      "(kernels that use the memory), at its layout, and at whether other devices come late";
-  finding.how_to_check = "both reach the same bus bandwidth";
+  finding.values["op"] = worst->row->name;
+  finding.values["other"] = model_op->row->name;
   finding.saves_high_ns = ns;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);

@@ -88,18 +88,12 @@ void ByShape(const Context& context, Report& report) {
         fmt::format("{}{} x {} over {}", dot.batch > 1 ? fmt::format("{} of ", dot.batch) : "",
                     dot.m, dot.n, dot.k);
     Finding finding = FindingAbout(context, "gemm_split_k", site);
-    finding.title = {fmt::format("Split the long sum of this product ({}), or batch it", shape)};
     finding.sentence = {fmt::format("A product of {} results, summed over {}, is {}",
                                     fmt::format("{} x {}", dot.m, dot.n), dot.k,
                                     context.words.OfStep(Percent(context.ShareOfStep(site.ns)))),
                         fmt::format("{} tile{} for {} multiprocessors", TilesOf(dot),
                                     TilesOf(dot) == 1 ? "" : "s", sms),
                         fmt::format(" ({})", ShortSource(site.source))};
-    finding.action =
-        "batch such products (one einsum or vmap for several), or split the sum by hand: reshape K "
-        "to (k, K/k), multiply in a batch of k and add up; a library's split-K or stream-K kernel "
-        "does the same where it is chosen";
-    finding.how_to_check = "a kernel with splitK in its name, or more blocks; its time falls";
     finding.saves_high_ns = saves;
     finding.saves_low_ns = saves / 4;
     finding.basis = Basis::kCostModel;
@@ -151,16 +145,12 @@ void ByGrid(const Context& context, Report& report) {
   });
   Finding finding;
   finding.id = "gemm_split_k";
-  finding.title = {"Fill the device with these products",
-                   fmt::format("{} in {} blocks or fewer", Time(ns), sms / 4)};
+  finding.variant = "kernel";
+  finding.values["kernel"] = most->first;
   finding.sentence = {fmt::format("Matrix products of {} blocks or fewer are {}", sms / 4,
                                   context.words.OfStep(Percent(context.ShareOfStep(ns)))),
                       "most of the device is idle beside them", "",
                       "Most of the device is idle beside them"};
-  finding.action =
-      "batch small products, or split a long sum (split-K, stream-K); a larger batch gives them "
-      "more rows";
-  finding.how_to_check = "more blocks per launch; the kernels' time falls";
   finding.saves_high_ns = ns * 3 / 4;
   finding.change.emplace();
   for (size_t c = 0; c < is_few.size(); ++c) {

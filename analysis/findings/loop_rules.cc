@@ -70,21 +70,11 @@ void ReportShortIterations(const Context& context, Report& report) {
     if (context.ShareOfStep(saves) < kMinLoopShare) continue;
     const Site site{context.SourceOf(op), {&op}, op.ns};
     Finding finding = FindingAbout(context, "loop_overhead", site);
-    finding.title = {"Do more per iteration", fmt::format("a loop runs {} iterations of {} each",
-                                                          Thousands(op.facts->iterations),
-                                                          Time(static_cast<int64_t>(each_ns)))};
+    finding.variant = "short";
     finding.sentence = {fmt::format("A loop of {} iterations is {}",
                                     Thousands(op.facts->iterations), context.WorkShare(op.ns)),
                         fmt::format("an iteration takes {}", Time(static_cast<int64_t>(each_ns))),
                         InBrackets(site.source)};
-    finding.action = context.Advice(
-        "fewer and larger iterations: `scan(unroll=n)`, `jax.vmap` over parts that do not depend "
-        "on each other, a block of time steps per iteration, or an op that does it all at once "
-        "(`jnp.cumsum`, `lax.associative_scan`)",
-        "fewer and larger iterations: a block of time steps per iteration of `tf.while_loop`, "
-        "`tf.vectorized_map` over parts that do not depend on each other, or an op that does it "
-        "all at once (`tf.cumsum`)");
-    finding.how_to_check = "the time of the loop falls with the number of its iterations";
     finding.saves_high_ns = saves;
     finding.saves_low_ns = 0;
     finding.change.emplace();
@@ -137,17 +127,11 @@ void CheckLoops(const Context& context, Report& report) {
   }
   const Site site = AllOf(context, overhead);
   Finding finding = FindingAbout(context, "loop_overhead", site);
-  finding.title = {"Do more per iteration", fmt::format("the loop's own work is {}",
-                                                        context.words.PerStep(Time(ns + ramp)))};
   finding.sentence = {
       fmt::format("Loops spend {} on themselves", context.WorkShare(ns + ramp)),
       fmt::format("{} launches for trip counters, slices and copies, {} iterations",
                   static_cast<int64_t>(launches + 0.5), static_cast<int64_t>(iterations + 0.5)),
       InBrackets(site.source)};
-  finding.action =
-      "`scan(unroll=n)` or more work per iteration (a block of time steps or layers at once); pass "
-      "what does not change as a closure instead of a sliced input; stack fewer results";
-  finding.how_to_check = "fewer launches per step; the share of counters and slices falls";
   finding.saves_high_ns = ns + ramp;
   finding.saves_low_ns = (ns + ramp) / 4;
   finding.basis = Basis::kCostModel;

@@ -106,11 +106,9 @@ void Attention(const Context& context, Report& report) {
     return;
   }
   Finding finding = FindingAbout(context, "attention_unfused", site);
-  finding.title = {"Use a fused attention kernel", fmt::format("scores are {0} x {0}", size)};
   const std::string scores = ScoresOf(ops, size);
   const int64_t passes = PassesPerLayer(ops);
   if (!scores.empty()) {
-    finding.title = {"Use a fused attention kernel", fmt::format("scores are {}", scores)};
   }
   const std::string go = fmt::format(
       "of {} go through memory{}", scores.empty() ? fmt::format("{0} x {0}", size) : scores,
@@ -118,13 +116,6 @@ void Attention(const Context& context, Report& report) {
   finding.sentence = {fmt::format("Attention is {}", context.WorkShare(all)), "scores " + go,
                       fmt::format(" ({})", ShortSource(site.source)), "Scores " + go};
   if (passes > 0) finding.evidence.Add("kernels that touch them, per layer", passes, "count");
-  finding.action = context.Advice(
-      "`jax.nn.dot_product_attention(q, k, v, is_causal=..., implementation='cudnn')` (bf16 or "
-      "f16, layout BTNH, head size a multiple of 8 up to 128), or a Pallas or Transformer Engine "
-      "kernel",
-      "TensorFlow has no fused attention for GPUs: scores in bf16 halve it; with Keras 3 the same "
-      "model on JAX has one (`KERAS_BACKEND=jax`, `MultiHeadAttention(flash_attention=True)`)");
-  finding.how_to_check = "one attention kernel per layer and direction, no [.., S, S] array";
   finding.saves_high_ns = saves;
   finding.saves_low_ns = std::min(saves, exponentials) / 2;
   finding.basis = context.limits.half ? Basis::kRoofline : Basis::kMeasured;
@@ -147,16 +138,6 @@ void ScanStacks(const Context& context, const std::vector<const Op*>& ops, Repor
       bytes += static_cast<int64_t>(static_cast<double>(op->facts->slice_bytes) * op->calls);
     }
     Finding finding = FindingAbout(context, "scan_stack", site);
-    finding.title = {"Save less in the scan", "its results are stacked"};
-    finding.action = context.Advice(
-        "`jax.checkpoint` around the scanned block (backward then computes the block again, which "
-        "takes off what this saves), or a policy that saves fewer residuals of it; or unroll the "
-        "loop: what backward needs is then no part of a stack",
-        "`tf.recompute_grad` around the body of the loop, or unroll it (Keras: `unroll=True` of "
-        "recurrent layers): what backward needs is then no part of a stack");
-    finding.how_to_check = filling == site.ns
-                               ? "fewer arrays are filled and copied in front of the loop"
-                               : "fewer dynamic-update-slice fusions in the loop's body";
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = 0;
     finding.sure = context.Allowed(Sure::kMedium);
@@ -204,12 +185,6 @@ void Layouts(const Context& context, Report& report) {
     if (context.ShareOfStep(site.ns) < kMinSlowMemoryShare) break;
     found = true;
     Finding finding = FindingAbout(context, "layout_copy", site);
-    finding.title = {"Avoid this transpose", "it only changes the layout"};
-    finding.action =
-        "let the products read the other order (einsum subscripts, `swapaxes` moved next to a "
-        "dot), "
-        "store the weight transposed, keep one order of batch, length and heads throughout";
-    finding.how_to_check = "no transpose or copy kernel from this line";
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = 0;
     finding.sure = context.Allowed(Sure::kMedium);
@@ -227,12 +202,6 @@ void Layouts(const Context& context, Report& report) {
   for (const Site& site : SitesOf(context, converts)) {
     if (context.ShareOfStep(site.ns) < kMinSlowMemoryShare) break;
     Finding finding = FindingAbout(context, "convert_only", site);
-    finding.title = {"Convert once, not here", "this only converts types"};
-    finding.action = fmt::format(
-        "cast parameters once {} outside loops, or keep a 16-bit copy; return activations in the "
-        "type that their reader wants",
-        context.words.per_step);
-    finding.how_to_check = "no fusion that only converts";
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = 0;
     finding.sure = context.Allowed(Sure::kMedium);
@@ -300,27 +269,9 @@ void SlowKernels(const Context& context, Report& report) {
     Finding finding = FindingAbout(context, "slow_memory_op", site);
     const std::string percent = PeakPercent(100 * rate / *limit);
     const std::string_view work = reduction ? "reduction" : "fusion";
-    finding.title = {site.ops.size() == 1
-                         ? fmt::format("Speed up this {}", work)
-                         : fmt::format("Speed up these {} {}s", site.ops.size(), work),
-                     own ? fmt::format("{}{}% of the bytes/s of this run's best",
-                                       site.ops.size() == 1 ? "" : "the largest at ", percent)
-                         : fmt::format("{} runs at {}% of the memory's rate",
-                                       site.ops.size() == 1 ? "it" : "the largest", percent)};
-    finding.action =
-        own && transposes
-            ? "it computes and transposes at once, which a CPU does element by element: compute in "
-              "the order of the input and transpose after it" +
-                  std::string(context.Advice(" (lax.optimization_barrier between them)", "")) +
-                  ", or write the gradient so that no transpose is needed"
-        : reduction
-            ? "sum over the minor dimension, in two steps, or as a product with ones; keep the "
-              "input in 16 bits"
-            : "see what is inside (`show`): a transpose, a broadcast of a column or many "
-              "operands keep it from streaming" +
-                  std::string(context.Advice("; split it with lax.optimization_barrier",
-                                             "; compute what it repeats once, before it"));
-    finding.how_to_check = "bytes per second of this op";
+    finding.values["work"] =
+        site.ops.size() == 1 ? std::string(work) : fmt::format("{} {}s", site.ops.size(), work);
+    finding.variant = own && transposes ? "transpose" : reduction ? "reduction" : "";
     finding.saves_high_ns = saves;
     finding.saves_low_ns = 0;
     finding.basis = own ? Basis::kMeasured : Basis::kRoofline;
@@ -372,12 +323,6 @@ void Chains(const Context& context, Report& report) {
     }
     if (context.ShareOfStep(all) < kMinSlowMemoryShare) continue;
     Finding finding = FindingAbout(context, "elementwise_chain", site);
-    finding.title = {"Let this and what feeds it become one", "only memory lies between them"};
-    finding.action =
-        "see what keeps XLA from fusing them (a reduction in between, a layout change, a custom "
-        "call's operand): restructure to one pass, pass 16 bits, or write the pair as one Pallas "
-        "or Triton kernel";
-    finding.how_to_check = "one fusion in place of two; bytes per step fall";
     finding.claims.clear();
     for (const Op* op : site.ops) finding.claims["chain " + op->handle] = saves[op];
     finding.saves_high_ns = all;

@@ -137,18 +137,11 @@ std::string Numbers(const std::vector<int64_t>& steps) {
   return text + (steps.size() > kNamedSteps ? ", ..." : "");
 }
 
-std::string_view ActionOf(GapCause cause) {
-  return cause == GapCause::kInput ? "input is late in these steps: a file or shard that is "
-                                     "opened, a shuffle buffer that "
-                                     "is filled; prefetch further ahead, more than one batch"
-         : cause == GapCause::kSynchronisation
-             ? "the host waits for the device in these steps (metrics, logging): read the values "
-               "of the step before, or copy them aside (`x.copy_to_host_async()`)"
-         : cause == GapCause::kCopy
-             ? "a copy to or from the host in these steps (checkpoints, metrics, evaluation): make "
-               "it asynchronous, from a copy on the device"
-             : "see what the program does every so many steps: checkpoints, evaluation, logging, "
-               "garbage collection; write and evaluate aside, in another thread or process";
+std::string VariantOf(GapCause cause) {
+  return cause == GapCause::kInput             ? "input"
+         : cause == GapCause::kSynchronisation ? "synchronisation"
+         : cause == GapCause::kCopy            ? "copy"
+                                               : "";
 }
 
 Finding FindingOf(const Context& context, const Pauses& pauses, const StepsByNumber& steps) {
@@ -171,20 +164,16 @@ Finding FindingOf(const Context& context, const Pauses& pauses, const StepsByNum
                               gap.ns * context.divisor / steps.pairs());
   }
   const std::string what = LongestOf(context, finding.gaps);
-  finding.title = {fmt::format("See what pauses {} of {} steps", count, all_steps),
-                   fmt::format("{}{}{}{}", Time(each), count == 1 ? "" : " each",
-                               every.empty() ? "" : ", " + every,
-                               what.empty()                           ? ""
-                               : what.starts_with("nothing recorded") ? ", " + what
-                                                                      : ", the host in " + what)};
+  finding.values["count"] = std::to_string(count);
+  finding.values["steps"] = std::to_string(all_steps);
+  finding.values["during"] = DuringWords(what);
   finding.sentence = {
       fmt::format("{} of {} steps pause{}: {}{}", count, all_steps, count == 1 ? "s" : "",
                   Time(each), count == 1 ? "" : " each"),
       fmt::format("{}{}, {} of all steps' time", every.empty() ? "" : every + " step, ",
                   context.words.PerStep(Time(per_step)), Percent(share)),
       "", "", "; "};
-  finding.action = ActionOf(cause->first);
-  finding.how_to_check = "no step is longer than the median by as much";
+  finding.variant = VariantOf(cause->first);
   finding.saves_high_ns = per_step;
   finding.saves_low_ns = 0;
   // On a CPU another program may have used the cores. But regular pauses belong to the

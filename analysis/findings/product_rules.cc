@@ -54,15 +54,7 @@ void Upcast(const Context& context, Report& report) {
     found = true;
     const DotFacts& dot = *site.largest().facts->dot;
     Finding finding = FindingAbout(context, "f32_upcast", site);
-    finding.title = {fmt::format("Keep this product in {}", dot.upcast_from),
-                     "its operands are converted to f32"};
-    finding.action = fmt::format(
-        "leave the operands in {} and ask for an f32 result "
-        "(`preferred_element_type=jnp.float32`): "
-        "tensor cores accumulate in f32 anyway",
-        dot.upcast_from);
-    finding.how_to_check =
-        fmt::format("the dot's operands are {} in the optimised HLO", dot.upcast_from);
+    finding.values["type"] = dot.upcast_from;
     finding.saves_high_ns = saves;
     finding.saves_low_ns = saves / 3;
     finding.basis = context.limits.half ? Basis::kRoofline : Basis::kMeasured;
@@ -97,12 +89,6 @@ void Highest(const Context& context, Report& report) {
     for (const Op* op : site.ops) saves += op->ns - TimeAt(*op, context.limits.tf32);
     if (context.ShareOfStep(saves) < kMinSlowProductShare) break;
     Finding finding = FindingAbout(context, "f32_highest", site);
-    finding.title = {"Let this f32 product use TF32", "precision HIGHEST keeps off tensor cores"};
-    finding.action =
-        "drop `precision='highest'` (or jax_default_matmul_precision) where the accuracy allows, "
-        "or "
-        "take BF16_BF16_F32_X3; this changes numerics";
-    finding.how_to_check = "the kernel's name, and the loss curve";
     finding.saves_high_ns = saves;
     finding.saves_low_ns = saves / 2;
     finding.basis = Basis::kRoofline;
@@ -163,13 +149,8 @@ void OddSizes(const Context& context, Report& report) {
     found = true;
     const int64_t next = (odd + 127) / 128 * 128;
     Finding finding = FindingAbout(context, "gemm_bad_dims", whole);
-    finding.title = {fmt::format("Pad the dimension {} of this product to {}", odd, next)};
-    finding.action = fmt::format(
-        "make the array {} wide (and mask what is added): rows that are no multiple of 16 bytes "
-        "keep "
-        "tensor cores from loading them at full width",
-        next);
-    finding.how_to_check = "its rate comes up to that of products with even sizes";
+    finding.values["size"] = std::to_string(odd);
+    finding.values["padded"] = std::to_string(next);
     finding.saves_high_ns = saves;
     finding.saves_low_ns = saves / 2;
     finding.basis = Basis::kRoofline;

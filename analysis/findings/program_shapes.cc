@@ -23,11 +23,4 @@ int64_t DifferentShapes(const model::AttributionTables& attribution,
   return static_cast<int64_t>(different.size());
 }
 
-Title RecompileTitle(std::string_view function, size_t times, int64_t shapes, int64_t steps,
-                     std::string_view of) {
-  return {fmt::format("Stop recompiling {}", function),
-          fmt::format("compiled {} times{}, in {} {}", times,
-                      shapes > 1 ? fmt::format(", for {} shapes", shapes) : "", steps, of)};
-}
-
 }  // namespace xlatrace::analysis::findings

@@ -20,10 +20,6 @@ namespace xlatrace::analysis::findings {
 // Equal programs, and those that differ in a constant alone, count once.
 int64_t DifferentShapes(const model::AttributionTables& attribution,
                         const std::set<model::Id>& modules);
-// "Stop recompiling jit_f: compiled 38 times, for 12 shapes, in 60 steps"; shapes: 0 where unknown.
-Title RecompileTitle(std::string_view function, size_t times, int64_t shapes, int64_t steps,
-                     std::string_view of = "steps");
-
 }  // namespace xlatrace::analysis::findings
 
 #endif  // XLATRACE_ANALYSIS_FINDINGS_PROGRAM_SHAPES_H_

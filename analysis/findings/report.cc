@@ -60,7 +60,7 @@ model::FindingRow RowOf(const Finding& finding, bool of_whole_run) {
   const bool whole_run = of_whole_run || finding.of_run;
   model::FindingRow row;
   row.id = finding.id;
-  row.title = finding.title.Text();
+  row.title = finding.title;
   row.sentence = finding.sentence.Text();
   row.headline = finding.sentence.Headline();
   row.reason = finding.sentence.Reason();
@@ -90,7 +90,9 @@ void MakeTitlesUnique(std::vector<model::FindingRow>& rows) {
       std::set<std::string_view> names;
       for (const model::FindingRow* row : same) names.insert(row->*member);
       if (names.size() < same.size() || names.contains("")) continue;
-      for (model::FindingRow* row : same) row->title += " (" + row->*member + ")";
+      for (model::FindingRow* row : same) {
+        row->title = FillTitle("{title} ({name})", {{"title", title}, {"name", row->*member}}, "");
+      }
       break;
     }
   }
@@ -188,6 +190,18 @@ std::string LookedAt::Text() const {
   return fmt::format("{}: {}{}{}", what, figure, more.empty() ? "" : "; ", more);
 }
 
+void Report::Add(Finding finding) {
+  const FindingTexts texts = TextsOf(finding.id, finding.variant);
+  if (finding.title.empty()) {
+    const std::string place =
+        PlaceInTitle(finding.where_source, finding.where_layer, finding.where_op);
+    finding.title = FillTitle(texts.title, finding.values, place);
+  }
+  if (finding.action.empty()) finding.action = Fill(ActionOf(texts, framework_), finding.values);
+  if (finding.how_to_check.empty()) finding.how_to_check = Fill(texts.check, finding.values);
+  findings_.push_back(std::move(finding));
+}
+
 bool Report::Holds(std::string_view id) const {
   return std::any_of(findings_.begin(), findings_.end(),
                      [&](const Finding& finding) { return finding.id == id; });
@@ -227,17 +241,17 @@ void Report::AddHidden(const Finding& finding) {
       .Add("by which the step gets shorter, by replay", *finding.saves_high_ns, "ns");
   // The list of ruled-out causes contains no tasks.
   Fine(finding.id,
-       {fmt::format("\"{}\" would gain little", finding.title.advice),
-        fmt::format("{} of time, but by replay the step gets only {} shorter",
+       {fmt::format("\"{}\" saves little", finding.title),
+        fmt::format("the work takes {}, but a replay without it makes the step only {} shorter",
                     Time(*finding.at_most_ns), Time(*finding.saves_high_ns))},
        evidence);
 }
 
 // A saving within the error of its replay.
 void Report::AddUncertain(const Finding& finding) {
-  Withhold(finding.id, fmt::format("\"{}\": by replay it saves {}, but this may be wrong by {}",
-                                   finding.title.advice, Time(*finding.saves_high_ns),
-                                   Time(*finding.saves_error_ns)));
+  Withhold(finding.id,
+           fmt::format("\"{}\": by replay it saves {}, but this may be wrong by {}", finding.title,
+                       Time(*finding.saves_high_ns), Time(*finding.saves_error_ns)));
 }
 
 int64_t Report::LeastOf(const Basis& basis) {

@@ -19,6 +19,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/findings/catalogue.h"
 #include "analysis/findings/evidence_roles.h"
 #include "analysis/replay/what_if.h"
 #include "model/derived.h"
@@ -63,14 +64,6 @@ std::string_view Text(Basis basis);
 std::string_view Text(Sure sure);
 Sure OneLower(Sure sure);
 
-// Imperative advice with reason or amount: "Launch less: the device waits 3.1 ms per step".
-struct Title {
-  std::string advice;
-  std::string figures = {};  // Empty: the advice is complete.
-
-  std::string Text() const { return figures.empty() ? advice : advice + ": " + figures; }
-};
-
 // A fact as one sentence or as two: "A change of layout is 12.0% of the step: transpose.5
 // takes 3.10 ms only to move data (model.py:88)".
 struct Statement {
@@ -88,12 +81,14 @@ struct Statement {
 
 struct Finding {
   std::string id;
-  Title title;  // At most one line of a terminal.
+  // Selects the texts of the finding, with `values` for their place holders (catalogue.h).
+  std::string variant;
+  Values values;
+  // Report::Add fills these three from the catalogue if they are empty.
+  std::string title, action, how_to_check;
   // The fact for the first line of the screen: subject, place, and share with its whole. At most
   // 150 characters. Empty: the title is used.
   Statement sentence;
-  std::string action;  // The way to do it, in one or two sentences.
-  std::string how_to_check;
   std::optional<int64_t> saves_low_ns;
   std::optional<int64_t> saves_high_ns;
   Basis basis = Basis::kMeasured;
@@ -142,7 +137,11 @@ struct LookedAt {
 
 class Report {
  public:
-  void Add(Finding finding) { findings_.push_back(std::move(finding)); }
+  // `framework` selects the advice.
+  explicit Report(Framework framework = Framework::kJaxOrUnknown) : framework_(framework) {}
+
+  // Fills the texts of the finding, and stores it.
+  void Add(Finding finding);
   // Whether a finding of this id was added.
   bool Holds(std::string_view id) const;
   // Records a cause that was ruled out. `handle`: the op that was checked. If a finding claims that
@@ -179,6 +178,7 @@ class Report {
   void AddHidden(const Finding& finding);
   void AddUncertain(const Finding& finding);
 
+  Framework framework_;
   std::vector<Finding> findings_;
   std::vector<model::RuledOutRow> ruled_out_;
   std::vector<std::string> fine_handles_;  // One per fine entry; empty: none.

@@ -76,13 +76,7 @@ void ReportContextStart(const Startup& startup, const Context& context, Report& 
   const int64_t ns = startup.context_ns;
   if (!IsMaterial(startup, ns)) return;
   Finding finding = OfRun(startup, context, "context_start", ns);
-  finding.title = {"Create the device context once, before what is measured",
-                   fmt::format("it takes {}, {} of the run", Time(ns), ShareOfRun(startup, ns))};
-  finding.action =
-      "the first calls of a process create the context and load its modules: keep the process for "
-      "several jobs, warm up before what is measured, and load modules when they are first used "
-      "(`CUDA_MODULE_LOADING=LAZY`, the default from CUDA 12.2 on)";
-  finding.how_to_check = "the node backend_start of `time_tree` takes less time";
+  finding.values["function"] = name;
   finding.claims["context start"] = ns;
   finding.evidence.Add("creating the context and loading modules", ns, "ns");
   report.Add(std::move(finding));
@@ -104,14 +98,6 @@ void ReportUserCode(const Startup& startup, const Context& context, Report& repo
   const auto& [ns, row] = most->second;
   const std::string name = FunctionOf(row->name);
   Finding finding = OfRun(startup, context, "startup_code", ns);
-  finding.title = {
-      fmt::format("Shorten {} before the first {}", name, context.whole_run ? "work" : "step"),
-      fmt::format("it takes {}, {} of the run", Time(ns), ShareOfRun(startup, ns))};
-  finding.action = fmt::format(
-      "{} runs on the host while the device has no work: make it shorter, keep its result in a "
-      "file, or run it in another thread beside imports and compilation",
-      name);
-  finding.how_to_check = fmt::format("the node startup of `time_tree` has less time in {}", name);
   if (row->source_line) {
     finding.where_source = fmt::format("{}:{}", row->source_file, *row->source_line);
   }

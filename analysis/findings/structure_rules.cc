@@ -121,28 +121,11 @@ void Recompute(const Context& context, Report& report) {
   }
   finding.id = "recompute";
   const bool compiler = 2 * by_compiler > all;
-  finding.action = compiler
-                       ? context.Advice(
-                             "XLA recomputes because memory is tight: a slightly smaller batch, "
-                             "donated state, or "
-                             "jax.checkpoint where you choose",
-                             "XLA recomputes because memory is tight: a slightly smaller batch, or "
-                             "`tf.recompute_grad` (Keras 3: `keras.RematScope`) where you choose")
-                       : context.Advice(
-                             "where memory allows: "
-                             "`policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable`, "
-                             "or checkpoint only every other block",
-                             "where memory allows: `tf.recompute_grad` around every other block "
-                             "only (Keras 3: a "
-                             "narrower `keras.RematScope`)");
-  finding.how_to_check = "the recompute part falls while peak memory rises";
+  if (compiler) finding.variant = "by_xla";
   // Ops that run side by side (the threads of a CPU) take more time than the step has of it.
   const int64_t wall = context.Part(model::StepPart::kRecompute);
   finding.saves_high_ns = wall > 0 ? std::min(all, wall) : all;
   finding.saves_low_ns = std::min(products / 2, *finding.saves_high_ns);
-  finding.title = {"Recompute less",
-                   fmt::format("{} is computed a second time",
-                               context.words.PerStep(Time(*finding.saves_high_ns)))};
   finding.sentence = {
       fmt::format("Recomputation is {}",
                   context.words.OfStep(Percent(context.ShareOfStep(*finding.saves_high_ns)))),
@@ -207,28 +190,14 @@ void Optimizer(const Context& context, Report& report) {
   if (most && (at_floor || calls < 100)) {
     // Nothing can be merged: the updated parameters are large. The cost of another optimizer is
     // unknown.
-    finding.title = {"Update less",
-                     fmt::format("the optimizer is {} of the {}", Percent(context.ShareOfStep(all)),
-                                 context.words.whole)};
-    finding.action =
-        "update only the rows of a table that a batch touches (sparse or lazy updates), keep less "
-        "state per parameter (Adafactor, moments in bf16, SGD for tables), give each update more "
-        "work: larger batches, gradients summed over several";
+    finding.variant = "fewer";
     finding.sentence = {fmt::format("The optimizer is {}", context.WorkShare(all)), Time(all)};
-    finding.how_to_check = "time of phase optimizer";
     finding.sure = context.Allowed(Sure::kMedium);
     report.Add(std::move(finding));
     return;
   }
-  finding.title = {
-      "Make the optimizer cheaper",
-      fmt::format("{} in {} kernels {}", Time(all), CountText(calls), context.words.per_step)};
-  finding.action =
-      "stack parameters of repeated layers (scan over layers) or flatten them (`optax.flatten`), "
-      "shard the optimizer's state, keep moments in bf16";
   finding.sentence = {fmt::format("The optimizer is {}", context.WorkShare(all)),
                       fmt::format("{} in {} kernels", Time(all), CountText(calls))};
-  finding.how_to_check = "optimizer time and its number of kernels";
   finding.saves_high_ns = all - floor;
   finding.saves_low_ns = 0;
   finding.basis = floor > 0 ? Basis::kRoofline : Basis::kMeasured;
@@ -255,7 +224,7 @@ std::optional<int64_t> FloorOf(const Context& context, const Op& op) {
   return floor;
 }
 
-// Description of an op without rule, as far as recorded: "a reduction of 2.10 GB a call, 410
+// Description of an op without rule, as far as recorded: "a reduction of 2.10 GB per call, 410
 // GB/s".
 std::string WhatItIs(const Op& op) {
   std::string kind(model::Text(op.row->op_kind));
@@ -269,10 +238,10 @@ std::string WhatItIs(const Op& op) {
   const double calls_per_s = op.ns > 0 ? 1e9 * op.calls / static_cast<double>(op.ns) : 0;
   if (op.facts->dot && flops && *flops > 0) {
     const auto of_call = static_cast<double>(*flops);
-    text += fmt::format(" of {} a call, {}", Flop(of_call), FlopRate(of_call * calls_per_s));
+    text += fmt::format(" of {} per call, {}", Flop(of_call), FlopRate(of_call * calls_per_s));
   } else if (bytes && *bytes > 0) {
     const auto of_call = static_cast<double>(*bytes);
-    text += fmt::format(" of {} a call, {}", Bytes(of_call), ByteRate(of_call * calls_per_s));
+    text += fmt::format(" of {} per call, {}", Bytes(of_call), ByteRate(of_call * calls_per_s));
   }
   return text;
 }
@@ -298,15 +267,10 @@ void DominantLine(const Context& context, Report& report) {
   if (10 * floors >= 7 * largest->ns) return;
   Finding finding = FindingAbout(context, "dominant_op", *largest);
   finding.no_remedy = true;
-  finding.title = {fmt::format("No remedy is known for {}", ShortSource(largest->source)),
-                   fmt::format("its {} ops are {} of device time",
-                               InstructionsOf(context, largest->ops).size(), Percent(share))};
-  finding.action = fmt::format(
-      "no rule knows what would make them cheaper; the largest is {}, and `xlatrace show {} "
-      "run.db` "
-      "lists what it computes and reads",
-      WhatItIs(largest->largest()), largest->largest().handle);
-  finding.how_to_check = "`xlatrace report NEW.db --base OLD.db`: their time per step falls";
+  finding.variant = "line";
+  finding.values["count"] = std::to_string(InstructionsOf(context, largest->ops).size());
+  finding.values["description"] = WhatItIs(largest->largest());
+  finding.values["handle"] = largest->largest().handle;
   finding.sure = context.Allowed(Sure::kLow);
   report.Add(std::move(finding));
 }
@@ -333,26 +297,18 @@ void Dominant(const Context& context, Report& report) {
   }
   Site site{context.SourceOf(op), {&op}, op.ns};
   Finding finding = FindingAbout(context, "dominant_op", site);
-  const std::string name = op.row->name.size() <= 40 ? op.row->name : "one instruction";
-  finding.how_to_check = "`xlatrace report NEW.db --base OLD.db`: its time per step falls";
+  finding.values["op"] = op.row->name;
+  finding.values["description"] = WhatItIs(op);
+  finding.values["handle"] = op.handle;
   if (floor) {
-    const double reached = static_cast<double>(*floor) / static_cast<double>(op.ns);
-    finding.title = {fmt::format("Speed up {}", name),
-                     fmt::format("it reaches {} of the device's rate and is {} of device time",
-                                 Percent(reached), Percent(share))};
     finding.saves_high_ns = op.ns - std::min(op.ns, *floor);
     finding.saves_low_ns = 0;
     finding.basis = Basis::kRoofline;
     finding.evidence.Add("what it must take at the device's rates", *floor, "ns");
   } else {
-    finding.title = {fmt::format("No remedy is known for {}", name),
-                     fmt::format("{}, {} of device time", WhatItIs(op), Percent(share))};
+    finding.variant = "no_remedy";
     finding.no_remedy = true;
   }
-  finding.action = fmt::format(
-      "no rule knows what would make it cheaper; it is {}, and `xlatrace show {} run.db` lists "
-      "what it computes and reads",
-      WhatItIs(op), op.handle);
   finding.sure = context.Allowed(Sure::kLow);
   finding.evidence.Add("times it ran in the whole run", op.time->occurrences, "count", op.handle);
   report.Add(std::move(finding));

@@ -122,13 +122,8 @@ void Jitter(const Context& context, Report& report) {
   Finding finding;
   finding.id = "step_jitter";
   finding.of_median_step = false;
-  finding.title = {"Even out slow steps", fmt::format("p95 is {} over the median, mostly {}",
-                                                      Percent(jitter), model::Text(part))};
-  finding.action = fmt::format(
-      "see steps {}: they differ from the median step in {} (checkpoints, evaluation, logging, "
-      "garbage collection, another program on the device)",
-      numbers, model::Text(part));
-  finding.how_to_check = "p95 of the steps comes down to the median";
+  finding.values["part"] = std::string(model::Text(part));
+  finding.values["steps"] = numbers;
   finding.saves_high_ns = std::max<int64_t>(0, mean - p50);
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
@@ -216,13 +211,6 @@ void SlowedByOverlap(const Context& context, Report& report) {
   }
   Site site{context.SourceOf(*worst), {worst}, worst->ns};
   Finding finding = FindingAbout(context, "overlap_slows_compute", site);
-  finding.title = {"Give collectives fewer multiprocessors",
-                   fmt::format("kernels beside them lose {}", Time(ns))};
-  finding.action =
-      "--xla_gpu_nccl_collective_max_nchannels=8 (try 4 to 16; it costs bandwidth), user buffers "
-      "with "
-      "NVLS, or collectives placed beside products instead of memory-bound work";
-  finding.how_to_check = "the same kernel takes alike beside a collective and alone";
   finding.saves_high_ns = ns / 2;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);

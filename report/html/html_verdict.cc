@@ -180,8 +180,8 @@ class VerdictSection {
                             EscapeHtml(finding.handle), ++number));
       html_.Text(finding.title).Raw("</h3><p>");
       Evidence(finding);
-      if (!finding.action.empty()) html_.Raw("Try: ").Prose(finding.action).Raw(". ");
-      if (!finding.how_to_check.empty()) html_.Raw("Check: ").Prose(finding.how_to_check).Raw(".");
+      if (!finding.action.empty()) html_.Raw("Try: ").Prose(finding.action).Raw(" ");
+      if (!finding.how_to_check.empty()) html_.Raw("Check: ").Prose(finding.how_to_check);
       html_.Raw("</p><div class=\"meta\">");
       for (const std::string* where :
            {&finding.where_layer, &finding.where_source, &finding.where_op}) {

@@ -230,12 +230,12 @@ TEST(DataRules, CopiesAreAFindingUnlessKernelsRunInParallel) {
   const FindingCase with = WithCopies(model::CopyKind::kHostToDevice, false);
   ASSERT_NE(with.Find("copy_bound"), nullptr) << with.Ids();
   // 6000 of 11600 us.
-  EXPECT_THAT(with.Find("copy_bound")->title, HasSubstr("51.7%"));
+  EXPECT_THAT(with.Find("copy_bound")->sentence, HasSubstr("51.7%"));
   const FindingCase hidden = WithCopies(model::CopyKind::kHostToDevice, true);
   EXPECT_EQ(hidden.Find("copy_bound"), nullptr) << hidden.Ids();
   const FindingCase back = WithCopies(model::CopyKind::kDeviceToHost, false);
   ASSERT_NE(back.Find("copy_bound"), nullptr) << back.Ids();
-  EXPECT_THAT(back.Find("copy_bound")->title, HasSubstr("51.7%"));
+  EXPECT_THAT(back.Find("copy_bound")->sentence, HasSubstr("51.7%"));
 }
 
 // A product of 2 * 4096^3 = 137 GFLOP on a CPU of which two threads were recorded.

@@ -227,7 +227,7 @@ TEST(HostRules, SyncFindingNamesTheCallSiteAndTheLaunchTime) {
   EXPECT_THAT(found->evidence_json, HasSubstr("aten::to > aten::copy_"));
   EXPECT_THAT(EvidenceFigures(found->evidence_json),
               testing::IsSupersetOf({"1 count", "200000 ns"}));
-  EXPECT_THAT(found->action, HasSubstr("aten::to > aten::copy_"));
+  EXPECT_THAT(found->title, HasSubstr("aten::to > aten::copy_"));
   EXPECT_GOLDEN_TEXT(TextOf(*found));
 }
 
@@ -445,7 +445,7 @@ FindingCase WithLoop(int iterations, int64_t bytes, const std::string& opcode = 
 TEST(HostRules, LoopWithConditionReadByTheHostIsAFinding) {
   const FindingCase with = WithLoop(20, 1);
   ASSERT_NE(with.Find("while_overhead"), nullptr) << with.Ids();
-  EXPECT_THAT(with.Find("while_overhead")->title, HasSubstr("20 times"));
+  EXPECT_THAT(with.Find("while_overhead")->sentence, HasSubstr("20 times"));
   // 20 times 5 + 20 us; in this run nothing follows anything sooner than after 5 us.
   EXPECT_EQ(with.Find("while_overhead")->saves_high_ns_per_step, 20 * 15'000);
   const FindingCase data = WithLoop(20, 1 << 20);

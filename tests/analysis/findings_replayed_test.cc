@@ -209,7 +209,7 @@ TEST(RankedFindings, FindingThatLimitsAllFiguresPrecedesSmallSavings) {
   const auto make = [](const char* id, int64_t saves, findings::Sure sure) {
     findings::Finding finding;
     finding.id = id;
-    finding.title = {id};
+    finding.title = id;
     if (saves > 0) finding.saves_high_ns = saves;
     finding.sure = sure;
     finding.claims[id] = saves;
@@ -242,7 +242,7 @@ TEST(RankedFindings, EqualTitlesGetTheOpTheLayerOrTheSource) {
     for (const About& each : about) {
       findings::Finding one;
       one.id = "rate";
-      one.title = {"Alpha"};
+      one.title = "Alpha";
       one.saves_high_ns = saves_ns -= 1'000'000;
       one.where_op = each.op;
       one.where_layer = each.layer;
@@ -251,7 +251,7 @@ TEST(RankedFindings, EqualTitlesGetTheOpTheLayerOrTheSource) {
     }
     findings::Finding other;
     other.id = "copy";
-    other.title = {"Beta"};
+    other.title = "Beta";
     other.saves_high_ns = 400'000;
     other.where_op = "copy.1";
     report.Add(other);

@@ -64,7 +64,7 @@ TEST(Findings, SlowScatterAddIsAFinding) {
   // TFLOP/s of 132 SMs they take 1.65 ms; the gradient's half is needed in any case.
   EXPECT_NEAR(static_cast<double>(*row.saves_high_ns_per_step), 4982e3 - 823e3, 10e3);
   EXPECT_NEAR(static_cast<double>(*row.saves_low_ns_per_step), 4982e3 - 1647e3, 10e3);
-  EXPECT_THAT(row.action, HasSubstr("one-hot"));
+  EXPECT_THAT(row.action, HasSubstr("one_hot"));
   const auto evidence = nlohmann::json::parse(row.evidence_json);
   EXPECT_EQ(evidence[0]["value"], 5'000'000);
   EXPECT_EQ(evidence[0]["handle"], with.b.run.activities.size() > 0 ? "o1" : "");
@@ -194,8 +194,9 @@ TEST(Findings, ArgumentToDonateIsNamedIfTheHloNamesIt) {
     with.Steps(8, {{"copy", 100}, {"dus", 400}});
     const model::FindingRow* finding = with.Find("donation_missing");
     // The code between the first two backquotes.
-    if (finding == nullptr || finding->action[0] != '`') return std::string();
-    return finding->action.substr(1, finding->action.find('`', 1) - 1);
+    if (finding == nullptr) return std::string();
+    const size_t start = finding->action.find('`') + 1;
+    return finding->action.substr(start, finding->action.find('`', start) - start);
   };
   EXPECT_EQ(action("cache[3]", "decode"), R"(jax.jit(decode, donate_argnames="cache"))");
   EXPECT_EQ(action("state.params['w']", ""), R"(jax.jit(step, donate_argnames="state"))");
@@ -601,8 +602,6 @@ TEST(Findings, RecompilationCountsShapesAndNotPrograms) {
   EXPECT_EQ(findings::DifferentShapes(tables, {1, 2, 3, 4}), 2);
   EXPECT_EQ(findings::DifferentShapes(tables, {1, 2}), 1);
   EXPECT_EQ(findings::DifferentShapes(tables, {4}), 0);
-  EXPECT_GOLDEN_TEXT(findings::RecompileTitle("jit_f", 38, 12, 60).Text());
-  EXPECT_GOLDEN_TEXT(findings::RecompileTitle("jit_f", 9, 1, 60).Text());
 }
 
 TEST(Findings, ASavingIsNotCountedTwice) {

@@ -419,7 +419,7 @@ TEST(PlantedForeign, DeviceThatComesLastMostOftenIsNamed) {
       }).Analyse();
   const model::FindingRow* skew = Find(tables, "arrival_skew");
   ASSERT_NE(skew, nullptr) << Listing(tables);
-  EXPECT_THAT(skew->title, testing::HasSubstr("GPU 0"));  // It waits most.
+  EXPECT_THAT(skew->title, testing::HasSubstr("GPU 1"));
   EXPECT_THAT(
       analysis::EvidenceFigures(skew->evidence_json),
       testing::Contains("10 count"));  // GPU 1 is last: 14 long and 5 short steps, middle half.

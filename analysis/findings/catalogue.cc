@@ -31,9 +31,27 @@ void Parse(std::string_view pattern, OnText on_text, OnName on_name) {
 
 std::string Shortened(const std::string& text, int columns) {
   if (DisplayWidth(text) <= columns) return text;
+  constexpr int kDotColumns = 2;
   std::string fitted = FitLeft(text, columns);
+  if (fitted.find("..") == fitted.npos) fitted = FitLeft(text, columns - kDotColumns) + "..";
   fitted.erase(fitted.find_last_not_of(' ') + 1);
   return fitted;
+}
+
+// The end of a path has the file and the line.
+std::string ShortenedPlace(const std::string& place, int columns) {
+  constexpr std::string_view kPrefix = " at ..";
+  if (!place.starts_with(" at ") || DisplayWidth(place) <= columns) {
+    return Shortened(place, columns);
+  }
+  size_t start = kPrefix.size();
+  while (start < place.size() && DisplayWidth(std::string_view(place).substr(start)) >
+                                     columns - static_cast<int>(kPrefix.size())) {
+    ++start;
+  }
+  // A character starts with a byte that is not a continuation byte of UTF-8.
+  while (start < place.size() && (static_cast<unsigned char>(place[start]) & 0xC0) == 0x80) ++start;
+  return std::string(kPrefix) + place.substr(start);
 }
 
 // A longer value is shortened first, so that short values stay whole.
@@ -119,7 +137,7 @@ std::string FillTitle(std::string_view pattern, const Values& values, std::strin
     if (used.empty() && left < kMinPlaceColumns) {
       place.clear();
     } else {
-      place = Shortened(place, std::max({left, kMinPlaceColumns, DisplayWidth(place) / 2}));
+      place = ShortenedPlace(place, std::max({left, kMinPlaceColumns, DisplayWidth(place) / 2}));
     }
   }
   ShortenLongest(used, excess());

@@ -346,7 +346,7 @@ constexpr auto kTexts = std::to_array<FindingTexts>({
      .in_pytorch = "Load the next batch while the device computes: `DataLoader(num_workers=N, "
                    "pin_memory=True, persistent_workers=True)`."},
     {.key = "input_bound/function",
-     .title = "Prepare batches earlier than {function}{at}",
+     .title = "Load batches earlier: {function}{at}",
      .action = "",
      .check = "The device is not idle during {function}."},
     {.key = "input_bound/cpu",
@@ -865,7 +865,7 @@ constexpr auto kTexts = std::to_array<FindingTexts>({
 
     // Time.
     {.key = "step_jitter",
-     .title = "Even out the slow steps: their {part} varies",
+     .title = "Even out the slow steps: their {part} time varies",
      .action = "Compare steps {steps} with the median step. Possible reasons are checkpoints, "
                "evaluation, logging, garbage collection and other programs on the device.",
      .check = "The 95th percentile of the step time falls to the median."},

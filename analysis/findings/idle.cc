@@ -153,7 +153,9 @@ std::string LongestOf(const Context& context, const GapClaims& claims) {
 
 std::string DuringWords(std::string_view activity) {
   if (activity.empty() || activity.starts_with("nothing recorded")) return {};
-  return fmt::format(" during {}", activity.substr(0, activity.find_first_of(":,;")));
+  size_t end = activity.size();
+  for (const std::string_view mark : {": ", ", ", "; "}) end = std::min(end, activity.find(mark));
+  return fmt::format(" during {}", activity.substr(0, end));
 }
 
 std::string IdleInGaps(const Context& context) {

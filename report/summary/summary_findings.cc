@@ -40,31 +40,38 @@ SummaryLines FindingsBlock::Lines() const {
   const bool any = std::any_of(view_.findings.begin(), view_.findings.end(),
                                [](const FindingFigure& f) { return !f.bound(); });
   std::vector<SummaryLines> rows;  // saves, sure, source
-  int beside[] = {7 + static_cast<int>(per_step.size()), 4, 6};
+  int beside[] = {7 + static_cast<int>(per_step.size()), 4, 0};
   for (size_t i = 0; i < count; ++i) {
     const FindingFigure& finding = view_.findings[i];
-    const std::string_view source = finding.where_source;
+    const std::string_view path = finding.where_source;
+    std::string_view source = path.substr(path.find_last_of('/') + 1);
+    if (finding.title.find(source) != std::string::npos) source = {};  // The title has the place.
     const auto& saves = finding.saves_high_ns_per_job_step ? finding.saves_high_ns_per_job_step
                                                            : finding.saves_high_ns;
     rows.push_back(
         {saves ? (finding.bound() && any ? "<=" : "") + Duration(static_cast<double>(*saves)) : "",
-         finding.confidence, std::string(source.substr(source.find_last_of('/') + 1))});
+         finding.confidence, std::string(source)});
     for (size_t c = 0; c < 3; ++c) beside[c] = std::max(beside[c], DisplayWidth(rows[i][c]));
   }
-  beside[2] = std::min(beside[2], kMaxSourceWidth);
+  const bool has_sources = beside[2] > 0;
+  if (has_sources) beside[2] = std::clamp(beside[2], 6, kMaxSourceWidth);
   // A title that is wider than the remaining columns continues in the next line.
   const int room = std::max(width_ - beside[0] - beside[1] - beside[2] - 3 - 2, 20);
-  TextTable table({{.heading = "do this", .flexible = true},
-                   {.heading = (any ? "saves" : "saves<=") + per_step, .right = true},
-                   {.heading = "sure"},
-                   {.heading = "source", .at_most = kMaxSourceWidth}});
+  std::vector<TextColumn> columns = {
+      {.heading = "do this", .flexible = true},
+      {.heading = (any ? "saves" : "saves<=") + per_step, .right = true},
+      {.heading = "sure"}};
+  if (has_sources) columns.push_back({.heading = "source", .at_most = kMaxSourceWidth});
+  TextTable table(std::move(columns));
   for (size_t i = 0; i < count; ++i) {
     const SummaryLines title = Wrap(Clean(view_.findings[i].title), room);
     for (size_t k = 0; k < std::min(kMaxTitleLines, title.size()); ++k) {
       if (k > 0) {
         table.Add({"  " + title[k]});
       } else {
-        table.Add({fmt::format("{} {}", i + 1, title[0]), rows[i][0], rows[i][1], rows[i][2]});
+        SummaryLines cells = {fmt::format("{} {}", i + 1, title[0]), rows[i][0], rows[i][1]};
+        if (has_sources) cells.push_back(rows[i][2]);
+        table.Add(std::move(cells));
       }
     }
   }

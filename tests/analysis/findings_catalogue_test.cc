@@ -139,8 +139,9 @@ TEST(FindingCatalogue, TitlesWithLongValuesKeepTheEndOfThePlace) {
   }
   EXPECT_EQ(FillTitle("Sort less{at}", {}, "at model.py:88"), "Sort less at model.py:88");
   EXPECT_EQ(FillTitle("Sort less{at}", {}, ""), "Sort less");
-  EXPECT_EQ(FillTitle("Sort 32-bit keys instead of 64-bit keys{at}", {}, "at a_long_name.py:88"),
-            "Sort 32-bit keys instead of 64-bit keys at ..ong_name.py:88");
+  EXPECT_EQ(
+      FillTitle("Alpha beta gamma delta epsilon zeta eta{at}", {}, "at a_very_long_name.py:88"),
+      "Alpha beta gamma delta epsilon zeta eta at ..long_name.py:88");
   EXPECT_EQ(FillTitle("{name}", {{"name", std::string(70, 'n') + "\u2026"}}, ""),
             std::string(kMaxTitleColumns - 2, 'n') + "..");
 }

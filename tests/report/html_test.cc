@@ -122,7 +122,7 @@ TEST(HtmlTest, QuotedCodeInAnActionIsMarked) {
   finding.title = "Alpha";
   finding.confidence = "high";
   finding.saves_high_ns_per_step = 1'000'000'000'000;
-  finding.action = "delta `jax.nn.one_hot(a < b)`, epsilon ` zeta";
+  finding.action = "delta `jax.nn.one_hot(a < b)`, epsilon ` zeta.";
   run.findings = {finding};
   EXPECT_THAT(Page(run), HasSubstr("delta <code>jax.nn.one_hot(a &lt; b)</code>, epsilon ` zeta."));
 }

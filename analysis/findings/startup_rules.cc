@@ -55,10 +55,6 @@ bool IsMaterial(const Startup& startup, int64_t ns) {
   return ns > 0 && static_cast<double>(ns) >= kMinSavingShare * static_cast<double>(startup.run_ns);
 }
 
-std::string ShareOfRun(const Startup& startup, int64_t ns) {
-  return Percent(static_cast<double>(ns) / static_cast<double>(startup.run_ns));
-}
-
 Finding OfRun(const Startup& startup, const Context& context, std::string_view id, int64_t ns) {
   Finding finding;
   finding.id = id;
@@ -76,7 +72,6 @@ void ReportContextStart(const Startup& startup, const Context& context, Report& 
   const int64_t ns = startup.context_ns;
   if (!IsMaterial(startup, ns)) return;
   Finding finding = OfRun(startup, context, "context_start", ns);
-  finding.values["function"] = name;
   finding.claims["context start"] = ns;
   finding.evidence.Add("creating the context and loading modules", ns, "ns");
   report.Add(std::move(finding));
@@ -98,6 +93,7 @@ void ReportUserCode(const Startup& startup, const Context& context, Report& repo
   const auto& [ns, row] = most->second;
   const std::string name = FunctionOf(row->name);
   Finding finding = OfRun(startup, context, "startup_code", ns);
+  finding.values["function"] = name;
   if (row->source_line) {
     finding.where_source = fmt::format("{}:{}", row->source_file, *row->source_line);
   }

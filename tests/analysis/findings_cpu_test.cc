@@ -252,7 +252,7 @@ TEST(CpuRules, ManyShortIterationsAreALoopOverhead) {
   ASSERT_NE(finding, nullptr) << with.Ids();
   EXPECT_EQ(finding->where_source, "a.py:19");
   EXPECT_EQ(finding->where_op, "call");
-  EXPECT_THAT(finding->title, HasSubstr("20,000"));
+  EXPECT_THAT(finding->sentence, HasSubstr("20,000"));
   EXPECT_GT(*finding->saves_high_ns_per_step, 15'000'000);
   EXPECT_LE(*finding->saves_high_ns_per_step, 20'000'000);
   // 25 us per iteration are work.

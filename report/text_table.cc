@@ -15,6 +15,17 @@ constexpr int kMinFlexibleWidth = 12;
 // Longer names are cut before they are measured: a name of a megabyte costs as much as a line.
 constexpr size_t kMaxCellBytes = 4096;
 
+// End of the word that begins at `at`. A line in a cell of a notebook, "cell [3]:7", is one word.
+size_t EndOfWord(std::string_view text, size_t at) {
+  const size_t end = std::min(text.find(' ', at), text.size());
+  if (!text.substr(at, end - at).ends_with("cell")) return end;
+  const std::string_view next = text.substr(std::min(end + 1, text.size()));
+  if (!next.starts_with('[')) return end;
+  const size_t digits_end = std::min(next.find_first_not_of("0123456789", 1), next.size());
+  if (digits_end == 1 || !next.substr(digits_end).starts_with(']')) return end;
+  return std::min(text.find(' ', end + 1), text.size());
+}
+
 }  // namespace
 
 std::string Safe(std::string_view text, bool ascii) {
@@ -84,7 +95,7 @@ std::vector<std::string> Wrap(std::string_view text, int width) {
   std::vector<std::string> lines;
   std::string line;
   for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(' ', at), text.size());
+    const size_t end = EndOfWord(text, at);
     std::string word(text.substr(at, end - at));
     at = end + 1;
     if (word.empty()) continue;

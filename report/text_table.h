@@ -37,6 +37,7 @@ class TextTable {
 };
 
 // `text` in lines of at most `width` columns, broken at blanks; a word that is longer is cut.
+// "cell [3]:7" (a line in a cell of a notebook) is not broken.
 std::vector<std::string> Wrap(std::string_view text, int width);
 
 // Safe for a terminal; with `ascii`, everything else becomes '?'.

@@ -25,7 +25,12 @@ from xlatrace.run import Run
 
 # Above the size of the report's app. A larger page makes the notebook slow to open.
 MAX_PAGE_BYTES = 16 << 20
-_HEIGHT_PX = 640
+# The border shows where a frame ends that cuts its content. Its lower right corner can be dragged.
+_FRAME_STYLE = (
+    "box-sizing: border-box; width: 100%; height: 640px; resize: vertical; border: 1px solid rgba(128, 128, 128, 0.5)"
+)
+# model/user_code.cc counts code with such a name as machinery, like modules that Python has frozen.
+_MAGIC_CODE = "<frozen xlatrace>"
 _READING = ("summary", "show", "what-if", "modules", "find", "query", "export", "report")
 
 _runs: List[str] = []  # Recordings of this session, the last one last.
@@ -51,7 +56,9 @@ def name_cells(shell: Any = None) -> None:
     compiler.xlatrace_cell = _Cell()
 
     def get_code_name(raw: str, transformed: str, number: int) -> str:
-        return f"cell [{compiler.xlatrace_cell.of(number)}]"
+        name = f"cell [{compiler.xlatrace_cell.of(number)}]"
+        # The line of the magic calls all of the cell, and is no code of the user.
+        return _MAGIC_CODE if raw.startswith("%%xlatrace") else name
 
     compiler.get_code_name = get_code_name
 
@@ -78,6 +85,7 @@ class _Cell:
 
 
 def _cell_magic(shell: Any) -> Any:
+    @_without_traceback()
     def xlatrace(line: str, cell: str) -> Any:
         """Records the cell: %%xlatrace [RUN] [--force]"""
         from xlatrace import recorder
@@ -86,8 +94,10 @@ def _cell_magic(shell: Any) -> Any:
         force = "--force" in words
         given = [word for word in words if word != "--force"]
         if len(given) > 1:
-            raise XlatraceError(f"%%xlatrace takes one run.db, not {len(given)}", "%%xlatrace run.db --force")
+            raise XlatraceError(f"%%xlatrace takes one file, not {len(given)}: {line.strip()}", "%%xlatrace run.db")
         path = given[0] if given else _new_path()
+        if os.path.exists(path) and not force:
+            raise XlatraceError(f"the file '{path}' exists already", f"%%xlatrace {shlex.quote(path)} --force")
         name_cells(shell)
         with recorder.record(path, force=force) as recording, shell.compile.xlatrace_cell.inside():
             # The magic is the first line of the cell. Lines below it keep their numbers.
@@ -95,19 +105,28 @@ def _cell_magic(shell: Any) -> Any:
             failed = result.error_before_exec or result.error_in_exec
         _runs.append(recording.path)
         if failed is not None:
-            raise CellFailed(f"the cell failed; what it did until then is in {recording.path}")
+            raise XlatraceError(f"the cell failed, and its recording until then is in '{recording.path}'")
         return recording.run
 
     return xlatrace
 
 
-class CellFailed(Exception):
-    """The error of the cell is shown above, so this one has no traceback."""
+class MagicFailed(XlatraceError):
+    """An error of a magic is one message: a traceback would show no line of the user."""
 
     def _render_traceback_(self) -> List[str]:
         return [f"xlatrace: {self}"]
 
 
+@contextlib.contextmanager
+def _without_traceback() -> Iterator[None]:
+    try:
+        yield
+    except XlatraceError as error:
+        raise MagicFailed(error.message, error.hint) from None
+
+
+@_without_traceback()
 def line_magic(line: str) -> Any:
     """%xlatrace report | diff | summary | show o1 | ..."""
     words = shlex.split(line) or ["report"]
@@ -126,7 +145,8 @@ def line_magic(line: str) -> Any:
 def _last(count: int) -> List[str]:
     if len(_runs) < count:
         raise XlatraceError(
-            f"{len(_runs)} of {count} recordings are there", "%%xlatrace in the first line of a cell"
+            f"this command needs {count} recording{'s' * (count > 1)} of this session, and there are {len(_runs)}",
+            "put %%xlatrace in the first line of a cell, to record the cell",
         )
     return _runs[-count:]
 
@@ -151,6 +171,6 @@ def page(run: Run) -> str:
     content = content.replace("<head>", '<head><base href="about:srcdoc">', 1)
     # The frame may run the page's own script, and has no access to the notebook.
     return (
-        f'<iframe style="width: 100%; height: {_HEIGHT_PX}px; border: 0" sandbox="allow-scripts allow-popups'
+        f'<iframe style="{_FRAME_STYLE}" sandbox="allow-scripts allow-popups'
         f' allow-downloads" srcdoc="{html.escape(content)}"></iframe>'
     )

@@ -110,6 +110,9 @@ class Notebooks(NotebookCase):
         self.assertEqual(sort, "cell [4]:3")
         self.assertIn("cell [4]:3", texts[5])
         self.assertIn("cell [4]:3", texts[7])
+        # The line of the magic itself is no code of the user; the loop below it is.
+        self.assertRegex(texts[7], r"(?m)^cell \[5\]:4 ")
+        self.assertNotRegex(texts[7], r"(?m)^cell \[5\]:1 ")
 
     def test_lines_below_the_magic_keep_their_numbers(self):
         cell = "%%xlatrace run.db\nf = jax.jit(lambda x:\n    jnp.sort(x))\nfor _ in range(5): f(jnp.arange(99.)).block_until_ready()"
@@ -123,6 +126,24 @@ class Notebooks(NotebookCase):
         )
         self.assertIn("run.db", errors)
         self.assertGreater(self.ask("run.db", "SELECT count(*) FROM activity")[0][0], 0)
+
+    def test_errors_of_magics_are_messages_without_a_traceback(self):
+        (self.folder / "run.db").write_text("mine")
+        (self.folder / "cells.py").write_text(textwrap.dedent("""
+            from IPython.core.interactiveshell import InteractiveShell
+            shell = InteractiveShell.instance()
+            shell.run_cell("%load_ext xlatrace")
+            for cell in ("%%xlatrace run.db\\npass", "%%xlatrace a.db b.db\\npass", "%xlatrace diff", "%xlatrace show o1"):
+                print("CELL", shell.run_cell(cell).error_in_exec is not None)
+        """))
+        done = self.python("cells.py")
+        results = done.stdout.split("CELL")
+        for text, word in zip(results, ("run.db --force", "a.db b.db", "needs 2 recordings", "needs 1 recording")):
+            self.assertIn("xlatrace: ", text)
+            self.assertIn(word, text)
+            self.assertNotIn("Traceback", text)
+        self.assertEqual([text.split()[0] for text in results[1:]], ["True"] * 4, done)
+        self.assertEqual((self.folder / "run.db").read_text(), "mine")
 
     def test_page_in_the_frame_follows_its_links(self):
         browser = os.environ.get("XLATRACE_TEST_PYTHON_BROWSER")

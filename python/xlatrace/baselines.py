@@ -31,7 +31,7 @@ _MAX_PART_BYTES = 1 << 30
 def place(test_file: Path, test_name: str, name: str) -> Path:
     """Path without its suffix. Parameters of a test are part of its name."""
     if not re.fullmatch(r"[\w.-]+", name):
-        raise XlatraceError(f"'{name}' is no name of a baseline", "letters, digits, '.', '_' and '-'")
+        raise XlatraceError(f"the baseline name '{name}' has a character that is not allowed", "letters, digits, '.', '_' and '-' are allowed")
     safe = re.sub(r"[^\w.-]+", "_", test_name)
     return test_file.parent / FOLDER / test_file.stem / f"{safe}.{name}"
 

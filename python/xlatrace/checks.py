@@ -36,7 +36,7 @@ def same_as(name: str = "main", given: Optional[List[Program]] = None) -> None:
     __tracebackhide__ = True
     test = running_test.current()
     if test is None:
-        raise XlatraceError("same_as needs a test that pytest runs", "pytest FILE")
+        raise XlatraceError("same_as works only inside of a test that pytest runs", "pytest FILE")
     now = given if given is not None else test.programs
     if not now:
         raise XlatraceError(
@@ -74,10 +74,10 @@ def same_as(name: str = "main", given: Optional[List[Program]] = None) -> None:
 
 
 def difference_text(found: Difference, name: str) -> str:
-    lines = [f"'{found.program.name}' is not the program of its baseline '{name}'."]
+    lines = [f"'{found.program.name}' compiles to another program than its baseline '{name}'."]
     if found.by_compiler:
         if found.environment:
-            lines.append("Cause: the compiler or the machine changed, and no line of the function:")
+            lines.append("Cause: not the code of the function, but the compiler or the machine:")
             lines += [f"  {change}" for change in found.environment]
         else:
             lines.append("Cause: the compiler made another program of the same input.")

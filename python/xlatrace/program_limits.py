@@ -62,10 +62,10 @@ def _amount(name: str, value: Any) -> int:
     if isinstance(value, str):
         match = _AMOUNT.fullmatch(value)
         if not match:
-            raise TypeError(f"limits({name}={value!r}): not an amount such as 4096, '2 GiB' or '3 GFLOP'")
+            raise TypeError(f"limits({name}={value!r}): the value must be an amount such as 4096, '2 GiB' or '3 GFLOP'")
         return int(float(match.group(1).replace("_", "")) * _UNITS[(match.group(2) or "").lower()])
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-        raise TypeError(f"limits({name}={value!r}): not a number of at least 0")
+        raise TypeError(f"limits({name}={value!r}): the value must be a number of at least 0")
     return int(value)
 
 
@@ -190,7 +190,7 @@ def check_program(program: Program, wanted: Dict[str, int]) -> None:
     frames: List[Frame] = []
     for name, most in wanted.items():
         if name not in FIGURES:
-            raise XlatraceError(f"{name} is no figure of one program", f"put @xlatrace.limits({name}=...) on the test")
+            raise XlatraceError(f"{name} cannot be limited for one compiled program", f"put @xlatrace.limits({name}=...) on the test")
         value = getattr(program, name)
         if value is None:
             raise XlatraceError(f"the compiler does not report {FIGURES[name]} of '{program.name}'")

@@ -152,7 +152,7 @@ def read(path: Path) -> ProgramText:
     """Reads one file of HLO, text or proto."""
     listed = json.loads(places.call("modules", str(path), "--format", "json"))["modules"]
     if len(listed) != 1 or "fingerprint" not in listed[0]:
-        raise XlatraceError(f"'{path}' is no HLO program", f"xlatrace explain {path}")
+        raise XlatraceError(f"'{path}' is not an HLO program", f"xlatrace explain {path}")
     text = places.call("explain", str(path), "--instructions", "--format", "json")
     rows = [json.loads(line) for line in text.splitlines()]
     return ProgramText(listed[0], [_instruction(row) for row in rows])

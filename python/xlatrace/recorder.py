@@ -52,7 +52,7 @@ def record(path: Place = "run.db", *, force: bool = False) -> Iterator[Recording
         raise XlatraceError(f"'{_recording.path}' is being recorded in this process", "end that block first")
     output = os.fspath(path)
     if os.path.exists(output) and not force:
-        raise XlatraceError(f"'{output}' exists", f"xlatrace.record({output!r}, force=True)")
+        raise XlatraceError(f"the file '{output}' exists already", f"xlatrace.record({output!r}, force=True)")
     if not Path(output).absolute().parent.is_dir():
         raise XlatraceError(f"there is no folder '{Path(output).absolute().parent}'")
     places.program()  # Before the work, not after it.
@@ -187,5 +187,5 @@ def _profiler() -> _Profiler:
 def _no_collector() -> XlatraceError:
     return XlatraceError(
         "this process uses an NVIDIA GPU, and it was started without the collector of xlatrace",
-        'start it so: LD_PRELOAD="$(xlatrace lib)" python SCRIPT, or jupyter lab',
+        'LD_PRELOAD="$(xlatrace lib)" python SCRIPT, or the same before jupyter lab',
     )

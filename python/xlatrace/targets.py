@@ -64,4 +64,4 @@ def _topology(target: Any) -> Any:
     except Exception as error:  # Each plugin of JAX raises its own.
         needed = "pip install libtpu" if tpu else 'pip install "jax[cuda13]"'
         raise XlatraceError(f"JAX cannot compile for '{text}' here: {error}", needed)
-    raise XlatraceError(f"'{text}' is no target", "'v5e:2x2', or the path of a GPU's description (.txtpb)")
+    raise XlatraceError(f"'{text}' is not a target", "use a TPU slice such as 'v5e:2x2', or the path of a GPU's description (.txtpb)")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cost of the pytest plugin for test suites that do not use it: tests of Flax and Optax with and without it.
 
-    bench/plugin_overhead.py PYTHON PACKAGE [--runs 3] [--sources FOLDER]
+    bench/plugin_overhead.py PYTHON PACKAGE [--runs 3] [--sources FOLDER] [--only optax]
 
 PYTHON is an interpreter with pytest, flax==0.12.8 and optax==0.2.8 (with absl-py, chex and parameterized).
 PACKAGE is the folder with the package xlatrace, such as build/release/share/xlatrace/python. The tests are in
@@ -88,12 +88,16 @@ def main():
     parser.add_argument("package", type=pathlib.Path)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--sources", type=pathlib.Path, help="folder with the unpacked source archives")
+    parser.add_argument("--only", default="", help="only suites whose name begins so")
     options = parser.parse_args()
+    suites = {name: files for name, files in SUITES.items() if name.startswith(options.only)}
+    if not suites:
+        parser.error(f"no suite begins with '{options.only}': {', '.join(SUITES)}")
     failed = False
     with tempfile.TemporaryDirectory(prefix="xlatrace-plugin-") as temporary:
         folder = pathlib.Path(temporary)
         site = install(options.package, folder)
-        for requirement, files in SUITES.items():
+        for requirement, files in suites.items():
             root = sources(requirement, options.sources, folder)
             taken = {True: [], False: []}
             for _ in range(options.runs):

@@ -26,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(hookwrapper=True)  # type: ignore[misc,unused-ignore]
+@pytest.hookimpl(hookwrapper=True)  # type: ignore[misc,untyped-decorator,unused-ignore]
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     test = running_test.RunningTest(
         item.path,
@@ -61,7 +61,7 @@ class Fixture:
         return getattr(xlatrace, name)
 
 
-@pytest.fixture(name="xlatrace")  # type: ignore[misc,unused-ignore]
+@pytest.fixture(name="xlatrace")  # type: ignore[misc,untyped-decorator,unused-ignore]
 def _xlatrace() -> Fixture:
     """Compiles functions and checks their programs: `xlatrace.compile(step, params, batch)`."""
     test = running_test.current()

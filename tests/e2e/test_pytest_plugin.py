@@ -46,6 +46,7 @@ class PluginCase(support.TestCase):
         done = support.run_command(
             [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junit-xml={report}", *arguments],
             cwd=folder,
+            timeout=4 * support.HANG_S,  # Up to 20 tests, each of which compiles.
             env=support.environment(
                 PYTHONPATH=f"{self.package}:{folder}",
                 XLATRACE_BIN=support.PROGRAM,

@@ -161,6 +161,18 @@ class PythonApiTest(support.GoldenText, unittest.TestCase):
                     [6, 30000],
                 )
 
+    @tiers.long_tier
+    def test_every_file_loads_without_a_warning_in_every_python_from_3_9(self):
+        script = """
+            import importlib, pkgutil, xlatrace
+            for part in pkgutil.iter_modules(xlatrace.__path__):
+                if part.name not in ("__main__", "pytest_plugin"):  # They start the program, or need pytest.
+                    importlib.import_module("xlatrace." + part.name)
+        """
+        for version, interpreter in sorted(interpreters().items()):
+            with self.subTest(python=version):
+                self.python(script, interpreter=interpreter, PYTHONWARNINGS="error")
+
     def test_python_m_xlatrace_becomes_the_program(self):
         env = support.environment(PYTHONPATH=str(package_folder()))
         done = support.run_command(

@@ -58,7 +58,7 @@ def name_cells(shell: Any = None) -> None:
     def get_code_name(raw: str, transformed: str, number: int) -> str:
         name = f"cell [{compiler.xlatrace_cell.of(number)}]"
         # The line of the magic calls all of the cell, and is no code of the user.
-        return _MAGIC_CODE if raw.startswith("%%xlatrace") else name
+        return _MAGIC_CODE if raw.lstrip().startswith("%%xlatrace") else name
 
     compiler.get_code_name = get_code_name
 

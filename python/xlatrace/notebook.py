@@ -145,7 +145,7 @@ def line_magic(line: str) -> Any:
 def _last(count: int) -> List[str]:
     if len(_runs) < count:
         raise XlatraceError(
-            f"this command needs {count} recording{'s' * (count > 1)} of this session, and there are {len(_runs)}",
+            f"this command needs {count} recording{'s' * (count > 1)}; this session has {len(_runs)}",
             "put %%xlatrace in the first line of a cell, to record the cell",
         )
     return _runs[-count:]

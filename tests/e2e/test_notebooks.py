@@ -133,7 +133,7 @@ class Notebooks(NotebookCase):
             from IPython.core.interactiveshell import InteractiveShell
             shell = InteractiveShell.instance()
             shell.run_cell("%load_ext xlatrace")
-            for cell in ("%%xlatrace run.db\\npass", "%%xlatrace a.db b.db\\npass", "%xlatrace diff", "%xlatrace show o1"):
+            for cell in ("%%xlatrace run.db\\npass", "%%xlatrace a.db b.db\\npass", "%xlatrace diff", "%xlatrace summary --by source"):
                 print("CELL", shell.run_cell(cell).error_in_exec is not None)
         """))
         done = self.python("cells.py")

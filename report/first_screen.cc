@@ -97,10 +97,6 @@ class FactMaker {
     Add("busy", OnGpu() ? "GPU busy" : "Device busy", PercentOf(steps.busy_ns, steps.wall_ns),
         std::move(note), steps.busy_ns);
     Ratio(Part(StepPart::kForward), Part(StepPart::kBackward), Part(StepPart::kRecompute));
-    if (const int64_t exposed = Part(StepPart::kExposedCollective); exposed > 0) {
-      Add("exposed", "Exposed collectives", PerStep(exposed),
-          PercentOf(exposed, steps.wall_ns) + " of the step", exposed);
-    }
     if (const auto rate = FlopRateOf(view_)) {
       Add("flop-rate", "FLOP rate", ShareText(rate->flop_per_s, rate->peak_flop_per_s) + "%",
           fmt::format("{} of {}, {}", FlopRate(rate->flop_per_s), FlopRate(rate->peak_flop_per_s),
@@ -169,7 +165,7 @@ class FactMaker {
               "\u00d7",
           unseen ? std::string("without products that run unrecorded")
           : recompute > 0
-              ? fmt::format("with {} recompute", PerStep(recompute)) +
+              ? std::string("with recompute") +
                     (usual ? fmt::format("; about {:.1f} is usual",
                                          2 + std::min(1.0, static_cast<double>(recompute) /
                                                                static_cast<double>(forward)))

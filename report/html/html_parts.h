@@ -15,6 +15,8 @@
 namespace xlatrace::report {
 
 void WriteVerdictSection(HtmlWriter& html, const RunView& view, const AnswerText& answer);
+// The time tree as bars: the run, and its typical step or the part that the answer names.
+void WriteTimeBar(HtmlWriter& html, const RunView& view);
 void WriteModelSection(HtmlWriter& html, const RunView& view);
 void WriteOpsSection(HtmlWriter& html, const RunView& view);
 void WriteSourceSection(HtmlWriter& html, const RunView& view);

@@ -3,8 +3,6 @@
 // First screen: the sentence, the five facts, the step bar, and what it consists of.
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +11,6 @@
 
 #include "base/number_format.h"
 #include "base/share_text.h"
-#include "report/device_parts.h"
 #include "report/first_screen.h"
 #include "report/html/html_parts.h"
 #include "report/not_known.h"
@@ -25,11 +22,10 @@
 namespace xlatrace::report {
 namespace {
 
-using model::StepPart;
-
 constexpr size_t kShownOpCount = 5;
+constexpr size_t kShownActionCount = 5;
+constexpr size_t kShownFactCount = 2;  // Of an action.
 constexpr size_t kStepBarCount = 12;
-constexpr double kLabelShare = 0.045;  // Narrower parts of the bar carry no label.
 
 class VerdictSection {
  public:
@@ -45,7 +41,7 @@ class VerdictSection {
     Job();
     if (view_.run_coverage.activities > 0) {
       Facts();
-      StepBar();
+      WriteTimeBar(html_, view_);
       view_.findings.empty() ? LargestOps() : Findings();
     }
     html_.Raw("</div>\n<aside class=\"side\">");
@@ -65,8 +61,6 @@ class VerdictSection {
     }
   }
 
-  int64_t Part(StepPart part) const { return view_.step_parts[static_cast<size_t>(part)]; }
-
   void Facts() {
     html_.Raw("<dl class=\"five\">");
     for (const Fact& fact : FirstFacts(view_)) {
@@ -76,120 +70,52 @@ class VerdictSection {
     html_.Raw("</dl>\n");
   }
 
-  // Wall time of a step by part; without steady steps, device time by phase.
-  void StepBar() {
-    const bool wall = view_.basis.steady && view_.has_step_parts;
-    std::vector<DevicePart> parts;
-    if (!wall) parts = DeviceParts(view_);
-    for (const StepPart part : kPartOrder) {
-      if (wall && Part(part) > 0) parts.push_back({part, PartWords(part), Part(part)});
-    }
-    const int64_t whole = wall ? view_.steps.wall_ns : view_.coverage.device_ns;
-    if (parts.empty() || whole <= 0) return;
-    std::string label = wall ? "One step of " : "Device time of ";
-    label +=
-        figures_.Long(whole) + (wall ? std::string(" by part:")
-                                     : fmt::format(" by {}, whole run:", DevicePartsName(view_)));
-    for (const DevicePart& part : parts) {
-      label += fmt::format(" {} {},", part.words, figures_.Long(part.ns));
-    }
-    label.back() = '.';
-    html_.Raw("<figure class=\"step\" role=\"img\" aria-label=\"").Text(label).Raw("\">");
-    html_.Raw("<div class=\"names\">");
-    int64_t before = 0;
-    for (const DevicePart& part : parts) {
-      if (Share(part.ns, whole) >= 0.08) {
-        html_.Raw(
-            fmt::format("<span style=\"left:{}\">{}</span>", BarWidth(before, whole), part.words));
-      }
-      before += part.ns;
-    }
-    html_.Raw("</div><div class=\"sbar\">");
-    for (const DevicePart& part : parts) {
-      html_.Raw(fmt::format("<div class=\"p-{}\" style=\"flex:{:.4f}\" title=\"{} {}\">",
-                            PartColor(part.part), 1000 * Share(part.ns, whole), part.words,
-                            figures_.Long(part.ns)));
-      if (Share(part.ns, whole) >= kLabelShare) {
-        html_.Raw(fmt::format("<b>{}&nbsp; {}</b>", PartLetter(part.part), figures_.Ms(part.ns)));
-      }
-      html_.Raw("</div>");
-    }
-    html_.Raw("</div>");
-    Axis(whole);
-    html_.Raw("<figcaption class=\"legend\">");
-    for (const DevicePart& part : parts) {
-      html_.Raw(fmt::format("<span class=\"ph sm\">{}{} <span class=\"dim\">{}</span></span>",
-                            PartChip(part.part), part.words, figures_.Ms(part.ns)));
-    }
-    html_.Raw(fmt::format("<span class=\"cap\">= {}{}</span></figcaption></figure>\n",
-                          figures_.Long(whole), wall ? " of wall time" : " of device time"));
-  }
-
-  static double Share(int64_t part, int64_t whole) {
-    return static_cast<double>(part) / static_cast<double>(whole);
-  }
-
-  void Axis(int64_t whole) {
-    const double ms = view_.PerStep(whole) / 1e6;
-    // 4 to 9 ticks at 1, 2 or 5 times a power of ten.
-    double tick = std::pow(10.0, std::floor(std::log10(ms)));
-    for (const double factor : {0.1, 0.2, 0.5, 1.0}) {
-      if (ms / (tick * factor) <= 9) {
-        tick *= factor;
-        break;
-      }
-    }
-    html_.Raw("<div class=\"axis\">");
-    for (double at = 0; at <= ms * 0.985; at += tick) {
-      html_.Raw(fmt::format("<span style=\"left:{:.3f}%\">{}{}</span>", 100 * at / ms,
-                            at == 0      ? "0"
-                            : at >= 1000 ? Thousands(std::llround(at))
-                                         : TickText(at),
-                            at == 0 ? " ms" : ""));
-    }
-    html_.Raw("</div>");
-  }
-
-  static std::string TickText(double value) {
-    std::string text = fmt::format("{:.6f}", value);
-    text.erase(text.find_last_not_of('0') + 1);
-    if (text.back() == '.') text.pop_back();
-    return text;
-  }
-
-  // The same text as in the page's app: the sentence, else the first two facts.
+  // Facts and figures in two columns, as in the app.
   void Evidence(const FindingFigure& finding) {
-    if (!finding.evidence_sentence.empty()) {
-      html_.Prose(finding.evidence_sentence).Raw(". ");
-      return;
+    if (finding.evidence.empty()) return;
+    html_.Raw("<table class=\"found\">");
+    for (size_t i = 0; i < std::min(kShownFactCount, finding.evidence.size()); ++i) {
+      const std::string& fact = finding.evidence[i];
+      const size_t end = fact.rfind(": ");
+      html_.Raw("<tr><td>").Text(fact.substr(0, end)).Raw("</td><td class=\"num\">");
+      if (end != fact.npos) html_.Text(fact.substr(end + 2));
+      html_.Raw("</td></tr>");
     }
-    for (size_t i = 0; i < std::min<size_t>(2, finding.evidence.size()); ++i) {
-      html_.Raw(i > 0 ? "; " : "").Text(finding.evidence[i]);
+    html_.Raw("</table>");
+  }
+
+  void HowTo(const FindingFigure& finding) {
+    if (finding.action.empty() && finding.how_to_check.empty()) return;
+    html_.Raw("<details><summary>how to do it</summary>");
+    if (!finding.action.empty()) html_.Raw("<p>Try: ").Prose(finding.action).Raw(".</p>");
+    if (!finding.how_to_check.empty()) {
+      html_.Raw("<p>Check: ").Prose(finding.how_to_check).Raw(".</p>");
     }
-    if (!finding.evidence.empty()) html_.Raw(". ");
+    html_.Raw("</details>");
   }
 
   void Findings() {
     html_.Raw(
         fmt::format("<div class=\"acthead\"><h2>Do this, in this order</h2>"
-                    "<span>saves, {}</span><span>sure</span></div><ol>",
+                    "<span>saves, {}</span><span>confidence</span></div><ol>",
                     view_.StepsAreJobs() ? "ms/step" : figures_.Unit()));
     size_t number = 0;
     for (const FindingFigure& finding : view_.findings) {
+      if (number == kShownActionCount) break;
       html_.Raw(fmt::format("<li class=\"act\" id=\"{}\"><span class=\"n\">{}</span><div><h3>",
                             EscapeHtml(finding.handle), ++number));
-      html_.Text(finding.title).Raw("</h3><p>");
+      html_.Text(finding.title).Raw("</h3>");
       Evidence(finding);
-      if (!finding.action.empty()) html_.Raw("Try: ").Prose(finding.action).Raw(" ");
-      if (!finding.how_to_check.empty()) html_.Raw("Check: ").Prose(finding.how_to_check);
-      html_.Raw("</p><div class=\"meta\">");
+      html_.Raw("<div class=\"meta\">");
       for (const std::string* where :
            {&finding.where_layer, &finding.where_source, &finding.where_op}) {
         if (!where->empty()) html_.Raw("<span>").Text(*where).Raw("</span>");
       }
       if (!finding.basis.empty())
         html_.Raw("<span>").Text(BasisWords(finding.basis)).Raw("</span>");
-      html_.Raw("</div></div><div class=\"save\">");
+      html_.Raw("</div>");
+      HowTo(finding);
+      html_.Raw("</div><div class=\"save\">");
       if (finding.saves_high_ns) {
         const auto saves = static_cast<double>(
             finding.saves_high_ns_per_job_step.value_or(*finding.saves_high_ns));
@@ -211,11 +137,12 @@ class VerdictSection {
     html_.Raw("</ol><p class=\"note\">");
     if (view_.replay.all_findings_step_ns) {
       html_.Raw(
-          fmt::format("Savings overlap. Those without \u2264 together: replayed step {} to {}.",
+          fmt::format("Savings overlap, so they do not add up. All replayable actions together: {} "
+                      "\u2192 {} per step.",
                       Duration(static_cast<double>(view_.replay.step_ns)),
                       Duration(static_cast<double>(*view_.replay.all_findings_step_ns))));
     } else {
-      html_.Raw("Savings are upper bounds and overlap; do not add them.");
+      html_.Raw("Savings are upper bounds and overlap, so they do not add up.");
     }
     html_.Raw("</p>");
   }

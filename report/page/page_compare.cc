@@ -149,6 +149,8 @@ nlohmann::ordered_json WriteCompareTables(const PageComparison& compared, PageBl
           {"reasons", WithGlyphs(said.reasons)},
           {"noise", WithGlyphs(compared.verdict.noise)},
           {"same_recording", comparison.identity.same_recording},
+          {"unchanged", compared.verdict.same_program && compared.changes.empty() &&
+                            compared.verdict.time.word == compare::ResultWord::kNotDistinguishable},
           {"refusals", comparison.identity.refusals},
           {"qualifications", comparison.identity.qualifications},
           {"differences", comparison.identity.differences},

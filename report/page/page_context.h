@@ -131,6 +131,7 @@ Status LoadPagePath(PageContext& page);       // page_path.cc
 Status WritePathTable(PageContext& page);     // page_path.cc. Needs stream_of_activity.
 Status LoadReplayMeta(PageContext& page);     // page_path.cc
 Status WriteTimeTables(PageContext& page);    // page_time.cc. Needs gaps, site_of_activity, host.
+Status WriteTreeTables(PageContext& page);    // page_time_tree.cc
 Status LoadPageOps(PageContext& page);        // page_ops.cc
 Status WriteLaunchTables(PageContext& page);  // page_launches.cc. Needs gaps, path, ops.
 Status WriteHloTables(PageContext& page);     // page_hlo.cc. Needs ops, completes them.

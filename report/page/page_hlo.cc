@@ -81,6 +81,7 @@ class HloTables {
 
   Status Run() {
     XLATRACE_TRY(Choose());
+    XLATRACE_TRY(memory_.LoadTimes());
     int64_t module_id = 0;
     std::vector<InstructionFacts> facts;
     Status status;

@@ -27,11 +27,22 @@ MemoryTables::MemoryTables(PageContext& page)
       order_("live_order"),
       values_("live_values") {
   memory_.Declare("module>modules kind:word what:text shape:text bytes");
-  order_.Declare("module>modules instruction>instructions");
+  order_.Declare("module>modules instruction>instructions start_ns:delta end_ns:delta");
   values_.Declare(
       "module>modules instruction>instructions updated_by>instructions last_user>instructions "
       "kind:word bytes first:delta"
       " last donated donatable owner:word");
+}
+
+Status MemoryTables::LoadTimes() {
+  return page_.db.ForEach(
+      "SELECT module_id, start_ns, end_ns FROM memory_over_time ORDER BY module_id, position",
+      [this](const store::Statement& row) {
+        const auto module = page_.modules.find(row.Int64(0));
+        if (module == page_.modules.end()) return true;
+        times_[module->second].push_back({row.OptionalInt64(1), row.OptionalInt64(2)});
+        return true;
+      });
 }
 
 void MemoryTables::Add(const model::HloModule& module, int64_t module_row,
@@ -88,9 +99,14 @@ void MemoryTables::AddLiveValues(const model::HloModule& module,
     live_left_out_ += static_cast<int64_t>(rows);
     return;
   }
-  for (const uint32_t i : live->order) {
+  const auto times = times_.find(module_row);
+  for (size_t position = 0; position < live->order.size(); ++position) {
     order_.Set(0, module_row);
-    order_.Set(1, first_instruction + i);
+    order_.Set(1, first_instruction + live->order[position]);
+    if (buffers != nullptr && times != times_.end() && position < times->second.size()) {
+      order_.Set(2, times->second[position].start_ns);
+      order_.Set(3, times->second[position].end_ns);
+    }
     order_.EndRow();
   }
   if (buffers != nullptr) {

@@ -7,6 +7,9 @@
 #define XLATRACE_REPORT_PAGE_PAGE_MEMORY_H_
 
 #include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
 
 #include "analysis/live_values.h"
 #include "analysis/memory/module_buffers.h"
@@ -20,6 +23,9 @@ namespace xlatrace::report {
 class MemoryTables {
  public:
   explicit MemoryTables(PageContext& page);
+
+  // Times of the instructions of programs with a buffer assignment; before Add.
+  Status LoadTimes();
 
   // `module_row` and `first_instruction`: rows of `modules` and `instructions`.
   void Add(const model::HloModule& module, int64_t module_row, int64_t first_instruction);
@@ -35,7 +41,13 @@ class MemoryTables {
                   const analysis::LiveValues& live, int64_t module_row, int64_t first_instruction);
 
   PageContext& page_;
+  // Of an instruction in the execution of median duration; nothing: it was not recorded.
+  struct Span {
+    std::optional<int64_t> start_ns, end_ns;
+  };
+
   PageTable memory_, order_, values_;
+  std::unordered_map<int64_t, std::vector<Span>> times_;  // By row of `modules`, by position.
   int64_t memory_left_out_ = 0, live_left_out_ = 0;
 };
 

@@ -193,6 +193,7 @@ Status WriteTimeTables(PageContext& page) {
   XLATRACE_TRY(Steps(page));
   XLATRACE_TRY(DifferencesOfSteps(page));
   XLATRACE_TRY(WriteGapTables(page));
+  XLATRACE_TRY(WriteTreeTables(page));
   page.host.Write(page);
   XLATRACE_TRY(GraphLaunches(page));
   return Collectives(page);

@@ -25,11 +25,38 @@ export interface Live {
   /** Instructions by position in the program. */
   order: number[];
   values: LiveValue[];
+  /** Start and end of each instruction in one execution, ns; NaN: not recorded. Empty: no times. */
+  start: number[];
+  end: number[];
   /** Bytes alive at each position. */
   alive: Float64Array;
   peak: number;
   peakAt: number;
 }
+
+/**
+ * Where each position begins on an axis of time, from 0 to the returned length; null: fewer than
+ * two instructions have a time. An instruction without a time of its own takes none.
+ */
+export function timeAxis(start: number[], end: number[]): { at: Float64Array; ns: number } | null {
+  const known = start.filter((t) => !isNaN(t));
+  if (known.length < 2) return null;
+  const first = Math.min(...known);
+  const last = end.reduce((a, t) => (t > a ? t : a), first);
+  const at = new Float64Array(start.length + 1);
+  let now = 0;
+  for (let i = 0; i < start.length; ++i) {
+    // Times of a schedule never run backwards, also where instructions run in parallel.
+    if (!isNaN(start[i]!)) now = Math.max(now, start[i]! - first);
+    at[i] = now;
+  }
+  at[start.length] = last - first;
+  return { at, ns: last - first };
+}
+
+/** The values that are alive at a position, the largest first. */
+export const aliveAt = (live: Live, at: number): LiveValue[] =>
+  live.values.filter((v) => v.first <= at && v.last >= at).sort((a, b) => b.size - a.size);
 
 export function aliveOf(values: readonly LiveValue[], positions: number): Float64Array {
   const out = new Float64Array(positions + 1);
@@ -54,6 +81,8 @@ export const loadLive = perReport((report): Promise<Live[]> =>
             (live = {
               module,
               order: [],
+              start: [],
+              end: [],
               values: [],
               alive: new Float64Array(0),
               peak: 0,
@@ -64,8 +93,15 @@ export const loadLive = perReport((report): Promise<Live[]> =>
       };
       for (const c of orders) {
         const module = c.refs('module'),
-          instruction = c.refs('instruction');
-        for (let r = 0; r < c.rows; ++r) get(module[r]!).order.push(instruction[r]!);
+          instruction = c.refs('instruction'),
+          start = c.numbers('start_ns'),
+          end = c.numbers('end_ns');
+        for (let r = 0; r < c.rows; ++r) {
+          const live = get(module[r]!);
+          live.order.push(instruction[r]!);
+          live.start.push(start[r]!);
+          live.end.push(end[r]!);
+        }
       }
       for (const c of values) {
         const module = c.refs('module');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program writes about the run as a whole.
 
+import type { AnswerDescent } from './time_tree';
 import type { Hue } from '../phases';
 
 export interface Piece {
@@ -130,6 +131,10 @@ export interface Meta {
     op: string | null;
     not_known: Sentence[];
   };
+  /** The parts of the time tree that the sentences name. */
+  answer?: { run: AnswerDescent | null; step: AnswerDescent | null };
+  /** The devices or processes that the tree is a mean of; empty: one device. */
+  tree_of?: string;
   /** Source files of the user; absent in pages of an older program. */
   user_files?: string[];
   ruled_out?: { id: string; verdict: string; text: string; evidence: EvidenceItem[] }[];
@@ -210,6 +215,8 @@ export interface Meta {
       reasons: string;
       noise: string;
       same_recording: boolean;
+      /** The same program in the same time, without a change. */
+      unchanged?: boolean;
       refusals: string[];
       qualifications: string[];
       differences: string[];

@@ -22,7 +22,8 @@ export interface Node {
   leaf?: boolean;
 }
 
-export type TreeBy = 'scope' | 'source' | 'stack' | 'module';
+/** `calls`: the call stack without frames of libraries. */
+export type TreeBy = 'scope' | 'source' | 'stack' | 'calls' | 'module';
 
 const make = (name: string, path: string): Node => ({
   name,
@@ -34,6 +35,13 @@ const make = (name: string, path: string): Node => ({
   wasteOf: 0,
   children: [],
 });
+
+/** Frames of the user's files, outermost first; all frames if none is. */
+function userFrames(report: Report, stack: string): string[] {
+  const frames = stack === '' ? [] : stack.split(' > ');
+  const own = frames.filter((f) => report.userFiles.has(f.replace(/:\d+(\s.*)?$/, '')));
+  return own.length > 0 ? own : frames;
+}
 
 export function buildTree(report: Report, view: View, by: TreeBy): Node {
   const { ops, shares } = report;
@@ -60,6 +68,10 @@ export function buildTree(report: Report, view: View, by: TreeBy): Node {
       }
       case 'stack':
         return [ops.stack[op] ? ops.stack[op].split(' > ') : ['no Python stack'], ' > '];
+      case 'calls': {
+        const frames = userFrames(report, ops.stack[op]!);
+        return [frames.length > 0 ? frames : ['no frame of yours'], ' > '];
+      }
       case 'module':
         return [[report.modules[ops.module[op]!]?.name || 'no module'], '/'];
       default: {

@@ -8,7 +8,9 @@ import { NoPage } from '../components/hidden_pages';
 import { DataTable } from '../components/table';
 import type { Column } from '../components/table/columns';
 import type { TableProps } from '../components/table/props';
+import { TextButton } from '../components/text';
 import { useReport } from '../ctx';
+import type { Report } from '../data/report';
 import { kindWords, phaseWords } from '../phases';
 import { navigate } from '../state';
 import { ChangeTable, CompareHeading } from './compare/changes';
@@ -18,6 +20,16 @@ import { GROUPINGS, type Grouping, type Row, compareRows, rowLinks } from './com
 function moveBefore(columns: Column<Row>[], id: string, next: string): void {
   const at = (name: string): number => columns.findIndex((k) => k.id === name);
   columns.splice(at(next), 0, ...columns.splice(at(id), 1));
+}
+
+/** The time of both runs that the changes lead between: of a typical step, else on the device. */
+function endsOf(report: Report): { base: number; now: number } | null {
+  const { base, basis } = report.meta;
+  const c = base?.compare;
+  if (!base || !c || c.refusals.length > 0) return null;
+  return c.per_step
+    ? { base: base.basis.typical_ns, now: basis.typical_ns }
+    : { base: c.base_device_ns, now: c.new_device_ns };
 }
 
 export function ComparePage(): VNode {
@@ -39,10 +51,13 @@ export function ComparePage(): VNode {
     return <NoPage id="compare" title="Nothing to compare with" />;
   }
   const { meta } = c;
-  if (meta.same_recording)
+  if (meta.same_recording || (meta.unchanged && state.args['rows'] !== '1'))
     return (
       <p class="note good" data-testid="compare-verdict">
-        {meta.verdict}
+        {meta.same_recording ? meta.verdict : meta.heading}{' '}
+        {!meta.same_recording && (
+          <TextButton onClick={() => navigate({ args: { rows: '1' } })}>show the rows</TextButton>
+        )}
       </p>
     );
   const unit = meta.per_step ? 'ms per step of one device' : 'ms of the whole run';
@@ -107,7 +122,7 @@ export function ComparePage(): VNode {
     <>
       <div data-testid="compare-verdict">
         <h2 class="cmp-h">{meta.heading}</h2>
-        {meta.reasons && <p class="ink2">{meta.reasons}</p>}
+        {meta.reasons && c.changes.n === 0 && <p class="ink2">{meta.reasons}</p>}
       </div>
       <p class="note" data-testid="compare-noise">
         {meta.noise}
@@ -125,6 +140,7 @@ export function ComparePage(): VNode {
           c={c}
           chosen={chosen}
           usual={usual}
+          ends={endsOf(report)}
         />
       )}
       <CompareHeading

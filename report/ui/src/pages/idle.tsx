@@ -2,16 +2,38 @@
 // Why the device is idle: time by cause, the longest gaps, what the host did meanwhile.
 
 import type { VNode } from 'preact';
+import { Flame } from '../charts/flame';
 import { NoPage } from '../components/hidden_pages';
 import { DataTable } from '../components/table';
 import type { TableProps } from '../components/table/props';
+import { SecondaryText } from '../components/text';
 import { useReport } from '../ctx';
+import { idleFlame } from '../data/flames';
+import type { Report } from '../data/report';
 import { type Cause, causesOfFinding, idleOf } from '../data/idle';
 import type { Finding } from '../data/meta';
 import { formatMs, sumBy } from '../format';
 import { navigate } from '../state';
 import { IdleHeading, IdleWhy, causeColumns, causeLines, causeOf, idleWords } from './idle/causes';
 import { Longest } from './idle/gaps';
+
+/** Idle time of the whole run by stack or range of the host. */
+function IdleFlame({ report }: { report: Report }): VNode | null {
+  const flame = idleFlame(report);
+  if (!flame) return null;
+  return (
+    <section>
+      <h2>{flame.sampled ? 'Idle time by host stack' : 'Idle time by host range'}</h2>
+      <SecondaryText>Whole run{report.meta.tree_of && `, ${report.meta.tree_of}`}.</SecondaryText>
+      <Flame
+        root={flame.root}
+        divisor={1}
+        of="of idle time"
+        label={flame.sampled ? 'host stacks' : 'host ranges'}
+      />
+    </section>
+  );
+}
 
 export function IdlePage(): VNode {
   const { report, state, printing } = useReport();
@@ -77,41 +99,44 @@ export function IdlePage(): VNode {
   const hidden = ofProducts(report.meta.ruled_out),
     hiding = ofProducts(report.meta.findings);
   return (
-    <div class="idlegrid">
-      <section>
-        <IdleHeading
-          total={total}
-          d={d}
-          basis={basis}
-          wall={wall}
-          shorter={shorter}
-          inGaps={inGaps}
-          n={n}
-          devices={devices}
-          table={table}
-        />
-        <IdleWhy
-          idleSentence={idleSentence}
-          hidden={hidden}
-          hiding={hiding}
-          main={main}
-          about={about}
-          of={of}
-          apart={apart}
-          basis={basis}
-          loops={loops}
-        />
-        <DataTable {...table} />
-        <details class="sm ink2" data-testid="causes" open={printing}>
-          <summary>What the causes mean</summary>
-          {causes.map((c) => (
-            <p>
-              <b>{causeOf(c)}</b>: {means(c)}
-            </p>
-          ))}
-        </details>
-      </section>
-      <Longest report={report} chosen={chosen} counted={n} means={means} />
-    </div>
+    <>
+      <div class="idlegrid">
+        <section>
+          <IdleHeading
+            total={total}
+            d={d}
+            basis={basis}
+            wall={wall}
+            shorter={shorter}
+            inGaps={inGaps}
+            n={n}
+            devices={devices}
+            table={table}
+          />
+          <IdleWhy
+            idleSentence={idleSentence}
+            hidden={hidden}
+            hiding={hiding}
+            main={main}
+            about={about}
+            of={of}
+            apart={apart}
+            basis={basis}
+            loops={loops}
+          />
+          <DataTable {...table} />
+          <details class="sm ink2" data-testid="causes" open={printing}>
+            <summary>What the causes mean</summary>
+            {causes.map((c) => (
+              <p>
+                <b>{causeOf(c)}</b>: {means(c)}
+              </p>
+            ))}
+          </details>
+          <IdleFlame report={report} />
+        </section>
+        <Longest report={report} chosen={chosen} counted={n} means={means} />
+      </div>
+    </>
   );
 }

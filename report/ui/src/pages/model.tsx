@@ -120,7 +120,6 @@ export function ModelPage(): VNode {
     onOpen: (l) => l.row && navigate(toOf(l.row.node)),
   };
   const folded = [...walkNodes(root)].find((n) => n.members && n.members.size > 1);
-  const height = Math.max(420, Math.min(760, lines.length * 24));
   if (report.bare)
     return (
       <NoHlo title="No part of the model" lacks="no kernel belongs to a layer" by={BY_MODULE} />
@@ -131,15 +130,7 @@ export function ModelPage(): VNode {
       {root.ns === 0 ? (
         <NothingMatches />
       ) : (
-        <ModelSplit
-          table={table}
-          root={root}
-          by={by}
-          then={then}
-          d={d}
-          height={height}
-          toOf={toOf}
-        />
+        <ModelSplit table={table} root={root} by={by} then={then} d={d} />
       )}
       {by === 'scope' && state.f.includes('scope:') && (
         <SmallText>

@@ -3,6 +3,7 @@
 
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { Flame } from '../charts/flame';
 import { comparable } from '../components/base';
 import { useLoad } from '../components/hooks';
 import { BY_FRAME, NoHlo } from '../components/no_hlo';
@@ -11,6 +12,9 @@ import { Tag } from '../components/text';
 import { useReport } from '../ctx';
 import type { Report } from '../data/report';
 import type { View } from '../data/view_type';
+import { flameOfTree } from '../data/flames';
+import { buildTree } from '../data/tree';
+import { wholeOf } from '../data/view';
 import { type OpRow, rowsOfOps } from '../data/oprows';
 import { count, formatMs } from '../format';
 import { baseTree } from './model/base_tree';
@@ -26,6 +30,27 @@ import {
   sourceText,
   sumFiles,
 } from './source/sums';
+
+/** Deeper frames have no room above the lines. */
+const MAX_STACK_LEVELS = 12;
+
+/** Device time by call stack of the user's program; nothing where no stack was recorded. */
+function CallStacks({ report, view }: { report: Report; view: View }): VNode | null {
+  const root = useMemo(() => {
+    const tree = buildTree(report, view, 'calls');
+    return flameOfTree(tree, 'all stacks', view.divisor);
+  }, [report, view]);
+  if (!report.ops.stack.some((stack) => stack !== '')) return null;
+  return (
+    <Flame
+      root={root}
+      divisor={view.divisor}
+      of={wholeOf(view)}
+      label="call stacks"
+      maxLevels={MAX_STACK_LEVELS}
+    />
+  );
+}
 
 /** Files with their time, waste or calls, the largest first. */
 function useFileSums(report: Report, view: View, measure: Measure) {
@@ -129,6 +154,7 @@ export function SourcePage(): VNode {
   return (
     <>
       <SourceHeading measure={measure} then={then} sourced={sourced} />
+      <CallStacks report={report} view={view} />
       <div class="split srcsplit">
         <FileTable
           then={then}

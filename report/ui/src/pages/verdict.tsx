@@ -2,11 +2,12 @@
 // What is slow, why, and what to do first.
 
 import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
 import { BaseVerdict } from '../components/base';
 import { Link, LinkedText, SentenceText } from '../components/links';
 import { TextButton } from '../components/text';
 import { useReport } from '../ctx';
-import { causesOfFinding, partSums } from '../data/idle';
+import { causesOfFinding } from '../data/idle';
 import { type BasisMeta, type Finding } from '../data/meta';
 import { type Report } from '../data/report';
 import { handlesOf } from '../data/finding_handles';
@@ -16,7 +17,8 @@ import { navigate } from '../state';
 import { Action, Together, savingWords } from './verdict/action';
 import { Largest } from './verdict/largest';
 import { VerdictSide } from './verdict/side';
-import { PhaseBar, StepBar } from './verdict/step_bar';
+import { KindBar } from './verdict/kind_bar';
+import { TimeBar } from './verdict/time_bar';
 
 /** The facts as the program states them. */
 function Facts({ report }: { report: Report }): VNode {
@@ -81,15 +83,19 @@ function FilterNote({
   );
 }
 
+/** A reader can act on a few things; a click shows the others. */
+const MAX_ACTIONS = 5;
+
 export function VerdictPage(): VNode {
-  const { report, view } = useReport();
+  const { report, view, printing } = useReport();
+  const [every, setEvery] = useState(false);
   const { verdict, findings: all, basis, run, launches } = report.meta;
   const fine = (report.meta.ruled_out ?? []).filter((r) => r.verdict !== 'withheld');
   const withheld = (report.meta.ruled_out ?? []).filter((r) => r.verdict === 'withheld');
   const findings = view.filtered ? all.filter((f) => touches(report, view, f)) : all;
+  const shown = every || printing ? findings : findings.slice(0, MAX_ACTIONS);
   const idle = all.filter((f) => isIdle(report, f));
   const { headline, reason } = verdict;
-  const bars = partSums(report);
   const db = baseName(run.path) || 'run.db';
   const { jobStep } = report;
   const step = basis.steady ? basis.typical_ns : (jobStep?.ns ?? 0);
@@ -115,7 +121,8 @@ export function VerdictPage(): VNode {
         {report.meta.base && <BaseVerdict />}
         {view.filtered && <FilterNote basis={basis} findings={findings} all={all} idle={idle} />}
         <Facts report={report} />
-        {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
+        <TimeBar report={report} />
+        {!basis.steady && <KindBar report={report} />}
         {findings.length > 0 && (
           <div class="acthead">
             <h2>Do this, in this order</h2>
@@ -123,17 +130,22 @@ export function VerdictPage(): VNode {
               saves, {report.savesUnit}
               {jobStep ? ' of the job' : together > 1 && `, ${together} devices`}
             </span>
-            <span>sure</span>
+            <span>confidence</span>
           </div>
         )}
         <ol class="acts">
-          {findings.map((f) => (
+          {shown.map((f) => (
             <Action f={f} n={all.indexOf(f) + 1} step={step} key={f.handle} />
           ))}
         </ol>
+        {findings.length > shown.length && (
+          <TextButton onClick={() => setEvery(true)} data-testid="more-actions">
+            {plural(findings.length - shown.length, 'more action')}
+          </TextButton>
+        )}
         {findings.length > 1 && (
           <p class="cap">
-            Savings overlap: they do not add up{savingWords(findings)}.
+            Savings overlap, so they do not add up.{savingWords(shown)}
             {!view.filtered && <Together report={report} />}
           </p>
         )}
@@ -141,10 +153,10 @@ export function VerdictPage(): VNode {
         {findings.length === 0 && (
           <p class="ink2 none">
             {all.length > 0
-              ? 'No action speaks of what the filter leaves.'
+              ? 'No action is about the filtered work.'
               : verdict.given
-                ? 'No finding holds 1% of the step or more. Ops ranks what is left.'
-                : 'No finding can be made from this run.'}{' '}
+                ? 'No finding holds at least 1% of the time.'
+                : 'This recording allows no finding.'}{' '}
             <Link to={{ page: 'ops' }}>Ops</Link>
           </p>
         )}

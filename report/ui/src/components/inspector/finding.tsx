@@ -3,49 +3,72 @@
 
 import type { VNode } from 'preact';
 import { useReport } from '../../ctx';
-import { type EvidenceItem, type Finding, atMost } from '../../data/meta';
+import { type EvidenceItem, atMost } from '../../data/meta';
 import { inUnit, duration, formatMs } from '../../format';
 import { basisWords } from '../../phases';
 import { LinkedText, Handle } from '../links';
-import { DimText, SmallText, DefinitionList, Definition } from '../text';
+import { DimText, SmallText, DefinitionList, Definition, NumberCell } from '../text';
 import { Buttons, Section } from './section';
 
+/** The figure of a piece of evidence, in its unit. */
+const figureOf = ({ value, unit }: EvidenceItem): string =>
+  typeof value === 'number' ? inUnit(value, unit ?? '') : (value ?? '');
+
 /** "device time of the step: 63.0 ms": text and figure of one piece of evidence. */
-
 export const evidenceText = (e: EvidenceItem): string =>
-  typeof e.value !== 'number'
-    ? e.text + (e.value ? `: ${e.value}` : '')
-    : `${e.text}: ${inUnit(e.value, e.unit ?? '')}`;
+  figureOf(e) ? `${e.text}: ${figureOf(e)}` : e.text;
 
-export function FindingEvidence({ f }: { f: Finding }): VNode {
+const MAX_HANDLES = 12;
+
+/** Facts and their figures in two columns; `bare`: without the handles of ops. */
+export function EvidenceTable({
+  items,
+  cls,
+  bare = false,
+}: {
+  items: EvidenceItem[];
+  cls: string;
+  bare?: boolean;
+}): VNode | null {
   const { report } = useReport();
+  if (items.length === 0) return null;
   return (
-    <ul class="evid">
-      {f.evidence.map((e) => {
-        const handles = [...new Set([e.handle ?? '', ...(e.handles ?? [])])].filter(
-          (h) => h !== '' && !e.text.includes(h),
-        );
-        return (
-          <li>
-            <LinkedText text={evidenceText(e)} />
-            {handles.slice(0, 12).map((h) => {
-              const entity = report.entity(h);
-              return (
-                entity && (
-                  <>
-                    {' '}
-                    <Handle entity={entity} />
-                  </>
-                )
+    <table class={cls} aria-label="Evidence">
+      <tbody>
+        {items.map((e) => {
+          const handles = bare
+            ? []
+            : [...new Set([e.handle ?? '', ...(e.handles ?? [])])].filter(
+                (h) => h !== '' && !e.text.includes(h),
               );
-            })}
-            {handles.length > 12 && <DimText> {handles.length - 12} more</DimText>}
-          </li>
-        );
-      })}
-    </ul>
+          return (
+            <tr>
+              <td>
+                <LinkedText text={e.text} />
+                {handles.slice(0, MAX_HANDLES).map((h) => {
+                  const entity = report.entity(h);
+                  return (
+                    entity && (
+                      <>
+                        {' '}
+                        <Handle entity={entity} />
+                      </>
+                    )
+                  );
+                })}
+                {handles.length > MAX_HANDLES && (
+                  <DimText> {handles.length - MAX_HANDLES} more</DimText>
+                )}
+              </td>
+              <NumberCell>{figureOf(e)}</NumberCell>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
   );
 }
+
 export function FindingBody({ row }: { row: number }): VNode {
   const { report } = useReport();
   const f = report.meta.findings[row]!;
@@ -69,17 +92,17 @@ export function FindingBody({ row }: { row: number }): VNode {
           <b>{f.saves_low_ns_per_step ? `≥ ${formatMs(f.saves_low_ns_per_step)}` : '–'}</b>at least
         </div>
         <div>
-          <b>{f.confidence ?? '–'}</b>sure
+          <b>{f.confidence ?? '–'}</b>confidence
         </div>
         <div>
           <b>{f.basis ? basisWords(f.basis) : '–'}</b>basis
         </div>
       </section>
       <Section title="Evidence">
-        <FindingEvidence f={f} />
+        <EvidenceTable items={f.evidence} cls="evid" />
       </Section>
       {f.action && (
-        <Section title="Do">
+        <Section title="Try">
           <SmallText>
             <LinkedText text={f.action} />
           </SmallText>

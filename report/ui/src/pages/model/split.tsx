@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heading, table and icicle side by side.
+// Heading, flame graph and table.
 
 import type { VNode } from 'preact';
-import { Icicle } from '../../charts/icicle';
+import { useMemo } from 'preact/hooks';
+import { Flame } from '../../charts/flame';
 import { TotalsNote } from '../../components/base';
 import { Choice } from '../../components/marks';
 import { DataTable } from '../../components/table';
@@ -10,10 +11,11 @@ import { CopyMenu } from '../../components/table/copy';
 import type { TableProps } from '../../components/table/props';
 import { FaintText, HeadingBar, HeadingEnd } from '../../components/text';
 import { useReport } from '../../ctx';
+import { flameOfTree } from '../../data/flames';
 import type { Node, TreeBy } from '../../data/tree';
 import { wholeOf } from '../../data/view';
 import { ratio } from '../../format';
-import { linkTo, navigate } from '../../state';
+import { navigate } from '../../state';
 import { type Row, againOf, baseKey } from './rows';
 
 interface ModelSplitProps {
@@ -22,45 +24,31 @@ interface ModelSplitProps {
   by: TreeBy;
   then: Map<string, number> | null;
   d: number;
-  height: number;
-  toOf: (n: Node) => Parameters<typeof linkTo>[number];
 }
 
-export function ModelSplit({ table, root, by, then, d, height, toOf }: ModelSplitProps): VNode {
-  const { state, view, report } = useReport();
+export function ModelSplit({ table, root, by, then, d }: ModelSplitProps): VNode {
+  const { view } = useReport();
+  const flame = useMemo(
+    () => flameOfTree(root, 'all', d, then ? (n) => then.get(baseKey(n)) ?? 0 : undefined),
+    [root, d, then],
+  );
   return (
-    <div class="split modelsplit">
-      <div>
-        <DataTable {...table} cls="tree" />
-        {root.phases[0]! > 0 && againOf(root) > 0 && (
-          <FaintText data-testid="model-ratio">
-            bwd/fwd: backward with recompute over forward, of device time; the Verdict’s tile is of
-            wall time. Of all here: {ratio(againOf(root), root.phases[0]!)}.
-          </FaintText>
-        )}
-      </div>
-      <figure>
-        <div class="sm dim ichead">
-          {by === 'scope'
-            ? 'outermost component → operation'
-            : by === 'stack'
-              ? 'outermost frame → innermost'
-              : 'whole → part'}
-          {then ? ' · in brackets and at the left edge: the difference to the base' : ''}
-        </div>
-        <Icicle
-          root={root}
-          divisor={d}
-          height={height}
-          depth={by === 'stack' ? 8 : 5}
-          selected={(state.f.match(/scope:(\S+)\*/) ?? [])[1] ?? ''}
-          onPick={(n) => navigate(toOf(n))}
-          whole={wholeOf(view)}
-          totals={!report.meta.basis.steady}
-          base={then ? (n) => then.get(baseKey(n)) ?? 0 : undefined}
-        />
-      </figure>
-    </div>
+    <>
+      <Flame
+        root={flame}
+        divisor={d}
+        of={wholeOf(view)}
+        label={by === 'stack' ? 'Python stacks' : 'the model'}
+        maxLevels={by === 'stack' ? 20 : 8}
+      />
+      <DataTable {...table} cls="tree" />
+      {root.phases[0]! > 0 && againOf(root) > 0 && (
+        <FaintText data-testid="model-ratio">
+          bwd/fwd: device time of backward and recompute, divided by forward. The tile on Verdict
+          uses wall time. All rows together: {ratio(againOf(root), root.phases[0]!)}.
+        </FaintText>
+      )}
+    </>
   );
 }
 

@@ -3,6 +3,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { Flame } from '../../charts/flame';
 import { Handle, Link, LinkedText } from '../../components/links';
 import { DataTable } from '../../components/table';
 import { type Column, type Line, figures, times, words } from '../../components/table/columns';
@@ -18,6 +19,7 @@ import {
 } from '../../components/text';
 import { useReport } from '../../ctx';
 import type { ModuleRow } from '../../data/entities';
+import { compileFlame } from '../../data/flames';
 import type { Report } from '../../data/report';
 import {
   bytes,
@@ -236,6 +238,7 @@ export function Compile({ report }: { report: Report }): VNode | null {
       cells: { ms: formatMs(sumNs(rows.slice(15))) },
     });
   const table = { columns, lines, label: 'Compile time', span: 'ms', fileName: 'compile' };
+  const flame = compileFlame(report);
   return (
     <section>
       <HeadingBar>
@@ -244,6 +247,15 @@ export function Compile({ report }: { report: Report }): VNode | null {
           passes lie within compilations · <CopyMenu table={table} />
         </HeadingEnd>
       </HeadingBar>
+      {flame && (
+        <Flame
+          root={flame}
+          divisor={1}
+          of="of compilation"
+          label="compile stages"
+          testid="compile-flame"
+        />
+      )}
       <DataTable {...table} />
     </section>
   );

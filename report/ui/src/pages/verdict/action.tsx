@@ -3,31 +3,17 @@
 
 import type { VNode } from 'preact';
 import { type Dispatch, type StateUpdater, useState } from 'preact/hooks';
-import { FindingEvidence } from '../../components/inspector/finding';
+import { EvidenceTable } from '../../components/inspector/finding';
 import { Handle, Link, LinkedText } from '../../components/links';
-import { TextButton } from '../../components/text';
+import { Definition, TextButton } from '../../components/text';
 import { useReport } from '../../ctx';
 import { causesOfFinding } from '../../data/idle';
-import { type EvidenceItem, type Finding, atMost } from '../../data/meta';
+import { type Finding, atMost } from '../../data/meta';
 import { type Report } from '../../data/report';
 import { handlesOf } from '../../data/finding_handles';
-import { duration, formatMs, inUnit, msText, percent, significant } from '../../format';
+import { duration, formatMs, msText, percent, significant } from '../../format';
 import { basisWords, dict } from '../../phases';
 import { hasPage } from '../../state';
-
-/** A fact of a finding and its figure, side by side. */
-function Evidence({ e }: { e: EvidenceItem }): VNode {
-  const { text, value } = e;
-  const figure = typeof value === 'number' ? inUnit(value, e.unit ?? '') : value;
-  return (
-    <>
-      <dt>
-        <LinkedText text={text} />
-      </dt>
-      <dd>{figure}</dd>
-    </>
-  );
-}
 
 const LEVEL = dict({ high: 3, medium: 2, low: 1 });
 
@@ -41,7 +27,7 @@ function Confidence({ f }: { f: Finding }): VNode {
       {f.saves_high_ns_per_step === null && (
         <small>
           <br />
-          that it is so
+          cause only
         </small>
       )}
     </span>
@@ -77,18 +63,24 @@ function Saving({ f, step }: { f: Finding; step: number }): VNode {
   );
 }
 
+type Opened = '' | 'evidence' | 'how';
+
 interface ActionLinksProps {
   f: Finding;
   handles: string[];
-  more: boolean;
-  open: '' | 'evidence' | 'check';
-  setOpen: Dispatch<StateUpdater<'' | 'evidence' | 'check'>>;
+  open: Opened;
+  setOpen: Dispatch<StateUpdater<Opened>>;
   causes: string[];
 }
 
 /** Places, evidence and pages of an action. */
-function ActionLinks({ f, handles, more, open, setOpen, causes }: ActionLinksProps): VNode {
+function ActionLinks({ f, handles, open, setOpen, causes }: ActionLinksProps): VNode {
   const { report } = useReport();
+  const toggle = (what: Opened, text: string): VNode => (
+    <TextButton aria-expanded={open === what} onClick={() => setOpen(open === what ? '' : what)}>
+      {text}
+    </TextButton>
+  );
   return (
     <div class="meta">
       {f.where_layer && <span>{f.where_layer}</span>}
@@ -97,22 +89,8 @@ function ActionLinks({ f, handles, more, open, setOpen, causes }: ActionLinksPro
         const e = report.entity(h);
         return e && <Handle entity={e} />;
       })}
-      {(more || f.basis) && (
-        <TextButton
-          aria-expanded={open === 'evidence'}
-          onClick={() => setOpen(open === 'evidence' ? '' : 'evidence')}
-        >
-          evidence{f.evidence.length > 2 ? ` ${f.evidence.length}` : ''}
-        </TextButton>
-      )}
-      {f.how_to_check && (
-        <TextButton
-          aria-expanded={open === 'check'}
-          onClick={() => setOpen(open === 'check' ? '' : 'check')}
-        >
-          how to check
-        </TextButton>
-      )}
+      {(f.action || f.how_to_check) && toggle('how', 'how to do it')}
+      {toggle('evidence', `evidence${f.evidence.length > 0 ? ` ${f.evidence.length}` : ''}`)}
       <Link to={{ sel: f.handle }} class="h">
         {f.handle}
       </Link>
@@ -130,13 +108,13 @@ function ActionLinks({ f, handles, more, open, setOpen, causes }: ActionLinksPro
   );
 }
 
+const SHOWN_FACTS = 2;
+const SHOWN_HANDLES = 6;
+
 export function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode {
   const { report, state, printing } = useReport();
-  const [open, setOpen] = useState<'' | 'evidence' | 'check'>('');
-  const shown = f.evidence.slice(0, 2);
-  const handles = handlesOf(report, f).slice(0, 6);
-  const more = f.evidence.length > shown.length;
-  const causes = causesOfFinding(f);
+  const [open, setOpen] = useState<Opened>('');
+  const handles = handlesOf(report, f).slice(0, SHOWN_HANDLES);
   const picked = state.sel.split('~')[0] === f.handle;
   return (
     <li
@@ -149,49 +127,41 @@ export function Action({ f, n, step }: { f: Finding; n: number; step: number }):
         <h3>
           <LinkedText text={f.title} />
         </h3>
-        {f.sentence ? (
-          <p>
-            <LinkedText text={f.sentence} />.
-          </p>
-        ) : (
-          shown.length > 0 && (
-            <dl class="found">
-              {shown.map((e) => (
-                <Evidence e={e} />
-              ))}
-            </dl>
-          )
-        )}
-        {f.action && (
-          <p>
-            <b>Try:</b> <LinkedText text={f.action} />
-          </p>
+        {open !== 'evidence' && !printing && (
+          <EvidenceTable items={f.evidence.slice(0, SHOWN_FACTS)} cls="found" bare />
         )}
         <ActionLinks
           f={f}
           handles={handles}
-          more={more}
           open={open}
           setOpen={setOpen}
-          causes={causes}
+          causes={causesOfFinding(f)}
         />
+        {(open === 'how' || printing) && (
+          <dl class="more how">
+            {f.action && (
+              <Definition term="Try">
+                <LinkedText text={f.action} />
+              </Definition>
+            )}
+            {f.how_to_check && (
+              <Definition term="Check">
+                <LinkedText text={f.how_to_check} />
+              </Definition>
+            )}
+          </dl>
+        )}
         {(open === 'evidence' || printing) && (
           <div class="more">
-            <FindingEvidence f={f} />
+            <EvidenceTable items={f.evidence} cls="evid" />
             {f.basis && (
               <p class="dim">
                 basis: {basisWords(f.basis)}
                 {f.saves_low_ns_per_step
-                  ? `; saves at least ${formatMs(f.saves_low_ns_per_step)} ms`
+                  ? `; saves at least ${msText(f.saves_low_ns_per_step)}`
                   : ''}
               </p>
             )}
-          </div>
-        )}
-        {(open === 'check' || printing) && f.how_to_check && (
-          <div class="more">
-            {printing && <b>Check: </b>}
-            <LinkedText text={f.how_to_check} />
           </div>
         )}
       </div>
@@ -206,27 +176,19 @@ export function Together({ report }: { report: Report }): VNode | null {
   const { replay } = report.meta;
   if (!replay) return null;
   const { step_ns: step, all_findings_step_ns: all, error_pct: error, withheld } = replay;
-  if (withheld) return <> Together they are not predicted: {withheld}.</>;
+  if (withheld) return <> No prediction for all of them together: {withheld}.</>;
   if (step === null || all === null || all >= step) return null;
   return (
     <span data-testid="together" data-ns={all}>
       {' '}
-      All of them that can be replayed, together: {msText(all)} instead of the replayed step’s{' '}
-      {msText(step)}
+      All replayable actions together: {msText(step)} → {msText(all)} per step
       {error !== null && ` (replay error ${significant(error)}%)`}.
     </span>
   );
 }
 
-/** What kinds of savings there are among those that are shown. */
+/** The meaning of the bounds among the shown savings. */
 export function savingWords(findings: Finding[]): string {
   const known = findings.filter((f) => f.saves_high_ns_per_step !== null);
-  const bounds = known.filter((f) => atMost(f) !== '').length;
-  return known.length === 0
-    ? ''
-    : bounds === 0
-      ? '; they are from replay'
-      : bounds === known.length
-        ? '; ≤ is an upper bound'
-        : '; ≤ is an upper bound and may be nothing; the others have a least, too';
+  return known.some((f) => atMost(f) !== '') ? ' ≤ marks upper bounds.' : '';
 }

@@ -23,17 +23,17 @@ constexpr double kMinLegendShare = 0.002;  // The app sums smaller parts as well
 constexpr size_t kMaxLegendParts = 8;
 constexpr size_t kMaxLevels = 3;
 
-struct Piece {
+struct TreePiece {
   std::string words;
   std::string color;  // Suffix of the class: "backward", "idle".
   int64_t ns = 0;
 };
 
-struct Level {
+struct TreeLevel {
   std::string name;
   int64_t ns = 0;
   bool per_step = false;
-  std::vector<Piece> pieces;
+  std::vector<TreePiece> pieces;
 };
 
 int64_t NodeTime(const TimeNode& node, bool per_step) {
@@ -57,8 +57,8 @@ std::string_view NodeColor(std::string_view kind) {
 }
 
 // Computation of a step by phase, as step_part divides it; nothing if it has only one phase.
-std::vector<Piece> PhasesOf(const RunView& view) {
-  std::vector<Piece> pieces;
+std::vector<TreePiece> PhasesOf(const RunView& view) {
+  std::vector<TreePiece> pieces;
   for (const model::StepPart part : kPartOrder) {
     const std::string phase(Text(part));
     const int64_t ns = view.step_parts[static_cast<size_t>(part)];
@@ -66,19 +66,19 @@ std::vector<Piece> PhasesOf(const RunView& view) {
     pieces.push_back({std::string(PartWords(part)), std::string(PartColor(part)),
                       std::llround(view.PerStep(ns))});
   }
-  return pieces.size() < 2 ? std::vector<Piece>() : pieces;
+  return pieces.size() < 2 ? std::vector<TreePiece>() : pieces;
 }
 
-Level LevelOf(const RunView& view, size_t position, bool per_step) {
+TreeLevel LevelOf(const RunView& view, size_t position, bool per_step) {
   const TimeNodes& tree = view.answer.tree;
   const TimeNode& node = tree.nodes[position];
-  Level level{.name = node.kind == "root" ? "run" : NodeKindText(node.kind),
-              .ns = NodeTime(node, per_step),
-              .per_step = per_step};
+  TreeLevel level{.name = node.kind == "root" ? "run" : NodeKindText(node.kind),
+                  .ns = NodeTime(node, per_step),
+                  .per_step = per_step};
   for (const size_t at : node.children) {
     const TimeNode& child = tree.nodes[at];
     if (child.kind == "computation") {
-      const std::vector<Piece> phases = per_step ? PhasesOf(view) : std::vector<Piece>();
+      const std::vector<TreePiece> phases = per_step ? PhasesOf(view) : std::vector<TreePiece>();
       level.pieces.insert(level.pieces.end(), phases.begin(), phases.end());
       if (!phases.empty()) continue;
     }
@@ -92,10 +92,10 @@ Level LevelOf(const RunView& view, size_t position, bool per_step) {
 }
 
 // The run, and below it the typical step; without one, the way to the part that the answer names.
-std::vector<Level> LevelsOf(const RunView& view) {
+std::vector<TreeLevel> LevelsOf(const RunView& view) {
   const Answer& answer = view.answer;
   const TimeNodes& tree = answer.tree;
-  std::vector<Level> levels = {LevelOf(view, 0, false)};
+  std::vector<TreeLevel> levels = {LevelOf(view, 0, false)};
   if (answer.step) {
     for (size_t i = 0; i < tree.nodes.size(); ++i) {
       if (tree.nodes[i].kind != "step") continue;
@@ -107,7 +107,7 @@ std::vector<Level> LevelsOf(const RunView& view) {
   for (const TimePart& part : answer.run->descent.path) {
     if (levels.size() == kMaxLevels) break;
     if (part.nodes.size() != 1 || part.nodes[0] == 0) continue;
-    Level level = LevelOf(view, part.nodes[0], false);
+    TreeLevel level = LevelOf(view, part.nodes[0], false);
     if (level.pieces.size() > 1) levels.push_back(std::move(level));
   }
   return levels;
@@ -117,17 +117,17 @@ double ShareOfLevel(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-std::string PieceTitle(const Level& level, const Piece& piece) {
+std::string PieceTitle(const TreeLevel& level, const TreePiece& piece) {
   return fmt::format("{}: {}{}, {}% of the {}", piece.words,
                      HtmlDuration(static_cast<double>(piece.ns)), level.per_step ? " per step" : "",
                      ShareText(static_cast<double>(piece.ns), static_cast<double>(level.ns)),
                      level.name);
 }
 
-void WriteLevel(HtmlWriter& html, const Level& level) {
+void WriteLevel(HtmlWriter& html, const TreeLevel& level) {
   html.Raw("<p class=\"sm\"><b>").Text(level.name).Raw("</b> ");
   html.Text(HtmlDuration(static_cast<double>(level.ns))).Raw("</p><div class=\"sbar\">");
-  for (const Piece& piece : level.pieces) {
+  for (const TreePiece& piece : level.pieces) {
     const double share = ShareOfLevel(piece.ns, level.ns);
     if (share < kMinLegendShare) continue;
     html.Raw(fmt::format("<div class=\"p-{}\" style=\"flex:{:.4f}\" title=\"", piece.color,
@@ -143,9 +143,9 @@ void WriteLevel(HtmlWriter& html, const Level& level) {
 }
 
 // Parts of the last level without room for their names.
-void WriteLegend(HtmlWriter& html, const Level& level) {
-  std::vector<const Piece*> unnamed;
-  for (const Piece& piece : level.pieces) {
+void WriteLegend(HtmlWriter& html, const TreeLevel& level) {
+  std::vector<const TreePiece*> unnamed;
+  for (const TreePiece& piece : level.pieces) {
     const double share = ShareOfLevel(piece.ns, level.ns);
     if (share >= kMinLegendShare && share < kMinLabelShare) unnamed.push_back(&piece);
   }
@@ -169,17 +169,17 @@ void WriteLegend(HtmlWriter& html, const Level& level) {
 void WriteTimeBar(HtmlWriter& html, const RunView& view) {
   const Answer& answer = view.answer;
   if (!answer.has_tree || answer.tree.nodes[0].ns <= 0) return;
-  std::vector<Level> levels = LevelsOf(view);
+  std::vector<TreeLevel> levels = LevelsOf(view);
   std::string label = "Recorded time by part.";
-  for (const Piece& piece : levels.back().pieces) {
+  for (const TreePiece& piece : levels.back().pieces) {
     if (ShareOfLevel(piece.ns, levels.back().ns) < kMinLegendShare) continue;
     label += " " + PieceTitle(levels.back(), piece) + ".";
   }
   html.Raw("<figure class=\"step\" role=\"img\" aria-label=\"").Text(label).Raw("\">");
-  for (Level& level : levels) {
-    std::stable_sort(level.pieces.begin(), level.pieces.end(), [&](const Piece& a, const Piece& b) {
-      return !level.per_step && a.ns > b.ns;
-    });
+  for (TreeLevel& level : levels) {
+    std::stable_sort(
+        level.pieces.begin(), level.pieces.end(),
+        [&](const TreePiece& a, const TreePiece& b) { return !level.per_step && a.ns > b.ns; });
     WriteLevel(html, level);
   }
   WriteLegend(html, levels.back());

@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t kShownOpCount = 5;
 constexpr size_t kShownActionCount = 5;
-constexpr size_t kShownFactCount = 2;  // Of an action.
+constexpr size_t kShownFactCount = 2;  // Facts of an action.
 constexpr size_t kStepBarCount = 12;
 
 class VerdictSection {

@@ -41,7 +41,7 @@ class MemoryTables {
                   const analysis::LiveValues& live, int64_t module_row, int64_t first_instruction);
 
   PageContext& page_;
-  // Of an instruction in the execution of median duration; nothing: it was not recorded.
+  // Time in the execution of median duration; nothing: it was not recorded.
   struct Span {
     std::optional<int64_t> start_ns, end_ns;
   };

@@ -21,14 +21,14 @@ using store::Statement;
 
 // A node below both shares is no part that a reader can see: a bar of 1,000 px has 0.1 px for it.
 // The page shows the sum of these nodes below their parent.
-constexpr int64_t kSmallestSharePerRun = 20'000;
-constexpr int64_t kSmallestSharePerStep = 20'000;
+constexpr int64_t kMinPartsPerRun = 20'000;
+constexpr int64_t kMinPartsPerStep = 20'000;
 // Stacks with the most idle time; the others are one sum.
 constexpr size_t kMaxGapStackCount = 2'000;
 
 bool IsVisible(const TimeNode& node, const TimeNode& root, int64_t step_ns) {
-  return node.ns * kSmallestSharePerRun >= root.ns ||
-         node.per_step_ns.value_or(0) * kSmallestSharePerStep >= std::max<int64_t>(1, step_ns);
+  return node.ns * kMinPartsPerRun >= root.ns ||
+         node.per_step_ns.value_or(0) * kMinPartsPerStep >= std::max<int64_t>(1, step_ns);
 }
 
 void WriteTree(PageContext& page) {

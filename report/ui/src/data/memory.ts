@@ -136,7 +136,8 @@ export const loadLive = perReport((report): Promise<Live[]> =>
 );
 
 /**
- * The instruction that says most about a value: what fills it, rather than what clears it first.
+ * The most informative instruction of a value: the one that fills it, rather than the one that
+ * clears it.
  */
 export const writerOf = (v: LiveValue): number => (v.update >= 0 ? v.update : v.instruction);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program writes about the run as a whole.
+// Facts about the run as a whole, from the program.
 
 import type { AnswerDescent } from './time_tree';
 import type { Hue } from '../phases';
@@ -29,7 +29,7 @@ export interface Finding {
   /** Where the run has no steps; the reader puts them into the two above. */
   saves_low_ns_per_run?: number | null;
   saves_high_ns_per_run?: number | null;
-  /** Of a merged job whose launches have no steps: that of the run, per step of a rank. */
+  /** Set for a merged job whose launches have no steps: per step of a rank. */
   saves_high_ns_per_job_step?: number | null;
   /** The two above are savings in the whole run, although the run has steps. */
   saves_in_run?: boolean;
@@ -45,10 +45,7 @@ export interface Finding {
   how_to_check: string | null;
 }
 
-/**
- * In front of what a finding saves: a bound, if it was not replayed, or where nobody knows the
- * least.
- */
+/** Sign in front of a saving: a bound, if it was not replayed or has no lower bound. */
 export const atMost = (finding: Finding): string =>
   finding.basis === 'replay' && finding.saves_low_ns_per_step ? '' : '≤ ';
 
@@ -142,11 +139,11 @@ export interface Meta {
   /** The recorded steps, replayed; absent in pages of an older program, null without steps. */
   replay?: Replay | null;
   /**
-   * The dump that says which passes made the ops; absent in pages of an older program, null without
-   * one.
+   * The dump with the passes that made the ops; absent in pages of an older program, null without a
+   * dump.
    */
   provenance?: { dump: string; ops: number; wanted: number; notes: string[] } | null;
-  /** Of a merged job: who is waited for, in words. */
+  /** Set for a merged job: the rank that others wait for, in words. */
   job?: {
     sentence: string;
     heading: string;
@@ -161,7 +158,10 @@ export interface Meta {
     all_kept?: boolean;
     step?: JobStep;
   };
-  /** Of a run of several devices: whom they wait for; `since`: null: from the first step on. */
+  /**
+   * Set for a run of several devices: the device that others wait for. `since` null: from the first
+   * step on.
+   */
   device_lag?: {
     device: number;
     excess_ns: number;
@@ -170,7 +170,7 @@ export interface Meta {
     last: number;
     of: number;
   };
-  /** What each cause of a gap means; absent without gaps. */
+  /** Meaning of each cause of a gap; absent without gaps. */
   causes?: Record<string, string>;
   /** Steady steps of different length: which, and the part that makes most of it (its colour). */
   step_differences: null | {
@@ -182,7 +182,7 @@ export interface Meta {
   };
   lost: number;
   errors: number;
-  /** What more may be missing, in words; empty where all is known. */
+  /** Other data that may be missing, in words; empty if everything is known. */
   lost_text?: string;
   may_lack?: boolean;
   ends?: string;

@@ -14,9 +14,9 @@ export interface TimePart {
   /** File and line, where known. */
   place: string;
   hue: Hue;
-  /** Of the whole run. */
+  /** Time in the whole run. */
   ns: number;
-  /** Of a typical step; NaN outside of steps. */
+  /** Time in a typical step; NaN outside of steps. */
   stepNs: number;
   /** Quartiles over steps; NaN: not known. */
   p25: number;

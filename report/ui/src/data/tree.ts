@@ -9,7 +9,7 @@ import type { View } from './view_type';
 
 export interface Node {
   name: string;
-  /** What filters to it. */
+  /** The filter for this node. */
   path: string;
   ns: number;
   phases: Float64Array;
@@ -17,7 +17,7 @@ export interface Node {
   waste: number;
   wasteOf: number;
   children: Node[];
-  /** Of a folded component: each repeat by its own name. */
+  /** Set for a folded component: each repeat by its own name. */
   members?: Map<string, Float64Array>;
   leaf?: boolean;
 }
@@ -132,7 +132,7 @@ export function buildTree(report: Report, view: View, by: TreeBy): Node {
 function finish(n: Node): void {
   n.children.sort((a, b) => b.ns - a.ns || (a.name < b.name ? -1 : 1));
   n.children.forEach(finish);
-  // One leaf that says nothing more than its parent is not shown.
+  // One leaf that only repeats its parent is not shown.
   if (n.children.length === 1 && n.children[0]!.leaf && n.name.endsWith(n.children[0]!.name))
     n.children = [];
   // Components where nothing branches become one: "decoder/layer_*".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed against the base run, and why: the matching of `xlatrace diff`, only shown here.
+// Changes against the base run and their reasons, matched as by `xlatrace diff`.
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
@@ -36,7 +36,7 @@ export function ComparePage(): VNode {
   const { report, state } = useReport();
   const allChanges = state.args['all'] === '1';
   const c = compared(report);
-  // A view of one row tells nothing.
+  // A view of one row is useless.
   const views = GROUPINGS.filter(
     ([id]) => id === 'op' || (c && c.groups.by.filter((b) => b === id).length > 1),
   );
@@ -62,7 +62,7 @@ export function ComparePage(): VNode {
     );
   const unit = meta.per_step ? 'ms per step of one device' : 'ms of the whole run';
   const whole = wholeDifference(c);
-  // What one call takes longer, times the calls of this run: another number of calls is no part of
+  // The longer time of one call, times the calls of this run. Another number of calls is no part of
   // it.
   const each = (r: Row): number => r.now - (r.base * r.calls) / r.baseCalls;
   const uneven = rows.some((r) => !sameCount(r.baseCalls, r.calls));

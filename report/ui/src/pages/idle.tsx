@@ -79,7 +79,7 @@ export function IdlePage(): VNode {
       }),
   } as TableProps<Cause>;
   const idleSentence = idleWords(main, known, total, d);
-  // What is no idle time of these steps, and may be asked for here.
+  // Idle time outside of these steps, which the user may look for here.
   const apart =
     basis.steady &&
     report.gaps

@@ -31,7 +31,7 @@ import {
   sumFiles,
 } from './source/sums';
 
-/** Deeper frames have no room above the lines. */
+/** Deeper frames do not fit above the lines. */
 const MAX_STACK_LEVELS = 12;
 
 /** Device time by call stack of the user's program; nothing where no stack was recorded. */

@@ -23,7 +23,7 @@ import { TimelineCanvas, pointerActions, useWheel } from '../timeline/pointer';
 import { type StepBox, StepStrip, stepBoxes } from '../timeline/step_strip';
 import { TimelineToolbar } from '../timeline/toolbar';
 import { type Timeline } from '../timeline/track_types';
-import { buildTimeline, stretched } from '../timeline/tracks';
+import { buildTimeline, stretched, toggledOf } from '../timeline/tracks';
 import { useDrawing } from '../timeline/use_drawing';
 import { rangeActions, useSumRange, useTimelineView } from '../timeline/view';
 import { Difference } from './timeline_sums/difference';
@@ -77,7 +77,7 @@ function Canvas({
 
   useDrawing({ timeline, look, setTheme, canvas, width, sites, ops, report, theme });
 
-  // What lies under the pointer.
+  // The box under the pointer.
   const { timeAt, onDown, at } = pointerActions({
     timeline,
     report,
@@ -92,7 +92,6 @@ function Canvas({
     state,
   });
 
-  // What moves away under the pointer is no longer what the tooltip speaks of.
   useEffect(() => setTip(null), [range[0], range[1], tl, state.sel]);
   // Sums follow when the view rests: a million launches are not summed with every frame.
   const { sumRange, wholeStep, wanted } = useSumRange({ shown, selection, state, home, range });
@@ -104,7 +103,7 @@ function Canvas({
 
   const { counted, lensSpan } = facts;
   // Next launch of the selected op or kernel after the middle of the view.
-  const { jump, nextGap, togglePath } = useLaunchActions({
+  const { jump, nextGap, togglePath, matches } = useLaunchActions({
     timeline,
     current,
     setRange,
@@ -131,6 +130,7 @@ function Canvas({
         hostsOn={hostsOn}
         togglePath={togglePath}
         jump={jump}
+        matches={matches}
       />
       <div class="tltop">
         {steps.length > 0 && (
@@ -190,19 +190,20 @@ export function TimelinePage(): VNode {
     [report, hostsOn],
   );
   const dev = getTerm(state.f, 'dev'),
-    top = Number(state.args['top'] ?? -1);
+    top = Number(state.args['top'] ?? -1),
+    rows = state.args['rows'];
   const tl = useMemo(() => {
     if (!launches || launches.total === 0) return null;
     const test = dev ? deviceMatcher(report, dev.split(',')) : undefined;
     const wanted = (d: number): boolean => !test || d === top || test(d);
-    return buildTimeline(report, launches, wanted, hosts ?? null, top);
-  }, [report, launches, dev, hosts, top]);
+    return buildTimeline(report, launches, wanted, hosts ?? null, top, toggledOf(rows));
+  }, [report, launches, dev, hosts, top, rows]);
   const steps = useMemo(() => stepBoxes(report, tl?.devices[0] ?? -1), [report, tl?.devices[0]]);
   const [tall, setTall] = useState(window.innerHeight);
   useEffect(() => {
     return listen(window, { resize: () => setTall(window.innerHeight) });
   }, []);
-  // Below it stand the lens and the sums of as many phases as there are.
+  // Below the canvas are the lens and the sums of as many phases as there are.
   const phases = useMemo(
     () => new Set(report.ops.hue.filter((_, r) => report.ops.ns[r]! > 0)).size,
     [report],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is slow, why, and what to do first.
+// The slow part, its cause, and the first action.
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
@@ -42,8 +42,8 @@ const isIdle = (report: Report, f: Finding): boolean =>
   handlesOf(report, f).length === 0 && causesOfFinding(f).length > 0;
 
 /**
- * Does any op that the finding speaks of have time left under the filter? Of one that names none,
- * work of its kind.
+ * Does any op of the finding have time left under the filter? For a finding without ops: work of
+ * its kind.
  */
 function touches(report: Report, view: View, f: Finding): boolean {
   const handles = handlesOf(report, f),

@@ -8,7 +8,7 @@ import { duration } from '../format';
 import { type Timeline } from './track_types';
 import { firstVisible } from './tracks';
 
-/** What a launch is of: its instruction; where none is known, its kernel. */
+/** The owner of a launch: its instruction; if none is known, its kernel. */
 export function entityOfSite(report: Report, site: number): Entity | undefined {
   const op = report.sites.op[site]!,
     kernel = report.sites.kernel[site]!;
@@ -49,7 +49,10 @@ export function hitTest({
       ? {
           text:
             `${tl.names[tr.device]}: ` +
-            `${tr.stream ? report.streams[tr.stream.stream]?.name || tr.label : tr.label}`,
+            `${tr.stream ? report.streams[tr.stream.stream]?.name || tr.label : tr.label}` +
+            (tl.devices.length > 1
+              ? '\nclick: open or fold the device\nShift and click: draw it first'
+              : ''),
           start: 0,
           end: 0,
         }

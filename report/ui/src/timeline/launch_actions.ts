@@ -3,7 +3,7 @@
 
 import { useTimelineKeys } from './keys';
 import type { TimelineView } from './view';
-import { type MutableRef, useEffect } from 'preact/hooks';
+import { type MutableRef, useEffect, useMemo } from 'preact/hooks';
 import { lowerBound } from '../data/launches';
 import type { Report } from '../data/report';
 import { type State, navigate, updateAddress } from '../state';
@@ -113,6 +113,35 @@ function jumpToLaunch({
   setRange([centre - span / 2, centre + span / 2], true, `${best[0]},${best[1]}`);
 }
 
+export interface Matches {
+  count: number;
+  /** Number of the picked launch among them, from 1; 0: none is picked. */
+  at: number;
+}
+
+/** The launches on the drawn devices that a search or a selection marks. */
+export function countMatches(
+  tl: Timeline,
+  wanted: Uint8Array,
+  picked: [number, number] | null,
+): Matches {
+  let count = 0,
+    before = 0,
+    hit = false;
+  for (const s of tl.launches.streams) {
+    if (!tl.devices.includes(s.device)) continue;
+    for (let i = 0; i < s.n; ++i) {
+      if (wanted[s.site[i]!] !== 1) continue;
+      ++count;
+      if (!picked) continue;
+      const start = s.start[i]!;
+      if (start === picked[0] && start + s.dur[i]! === picked[1]) hit = true;
+      else if (start + s.dur[i]! / 2 < (picked[0] + picked[1]) / 2) ++before;
+    }
+  }
+  return { count, at: hit ? before + 1 : 0 };
+}
+
 interface UseLaunchActionsInput {
   timeline: TimelineView;
   current: MutableRef<[number, number]>;
@@ -136,9 +165,11 @@ export function useLaunchActions({
   zoomTo,
   align,
 }: UseLaunchActionsInput) {
-  const { selected, marked, pair, tl, home, onPath, shown } = timeline;
+  const { selected, marked, kept, pair, tl, home, onPath, shown } = timeline;
+  // N and P follow the selection, else the filter, which is the search of this page.
+  const wanted = selected ? marked : kept;
   const jump = (by: 1 | -1): void =>
-    jumpToLaunch({ selected, marked, pair, current, tl, by, setRange, picked });
+    jumpToLaunch({ selected: true, marked: wanted, pair, current, tl, by, setRange, picked });
   const picked = parseRange(state.args['l']);
   const launchOf = (): [number, number] | null => nearestLaunch(selected, marked, tl, home, picked);
   const around = (r: readonly [number, number], room: number): string => {
@@ -175,5 +206,9 @@ export function useLaunchActions({
     align,
     stepBy,
   });
-  return { jump, nextGap, togglePath };
+  const matches = useMemo(
+    () => (wanted && !pair ? countMatches(tl, wanted, picked) : null),
+    [tl, wanted, pair, state.args['l']],
+  );
+  return { jump, nextGap, togglePath, matches };
 }

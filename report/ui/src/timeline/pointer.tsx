@@ -10,6 +10,8 @@ import type { Report } from '../data/report';
 import { duration, plural } from '../format';
 import { type State, navigate } from '../state';
 import { hitTest } from './hit_test';
+import type { Timeline } from './track_types';
+import { toggledOf } from './tracks';
 
 interface TimelineCanvasProps {
   timeline: TimelineView;
@@ -106,7 +108,21 @@ export function useWheel({ canvas, current, timeAt, setRange, width }: UseWheelI
   });
 }
 
+/** A click on the label of a row opens or folds its device; with Shift, the device goes first. */
+function pickRow(tl: Timeline, y: number, first: boolean, state: State): void {
+  const track = tl.tracks.find((k) => y >= k.y - 1 && y <= k.y + k.height + 1);
+  if (!track || tl.devices.length < 2) return;
+  if (first) {
+    navigate({ args: { top: String(track.device) } });
+    return;
+  }
+  const rows = toggledOf(state.args['rows']);
+  if (!rows.delete(track.device)) rows.add(track.device);
+  navigate({ args: { rows: [...rows].join(',') } });
+}
+
 interface StartDragInput {
+  tl: Timeline;
   canvas: RefObject<HTMLCanvasElement>;
   e: PointerEvent;
   GUTTER: number;
@@ -126,6 +142,7 @@ interface StartDragInput {
 
 /** Selects an area, or pans with Shift held; a click selects the entity. */
 function startDrag({
+  tl,
   canvas,
   e,
   GUTTER,
@@ -143,6 +160,7 @@ function startDrag({
   const rect = el.getBoundingClientRect();
   const x0 = e.clientX - rect.left,
     y0 = e.clientY - rect.top;
+  if (e.button === 0 && x0 < GUTTER) pickRow(tl, y0, e.shiftKey, state);
   if (e.button !== 0 || x0 < GUTTER) return;
   el.setPointerCapture(e.pointerId);
   const pan = e.shiftKey;
@@ -227,6 +245,7 @@ export function pointerActions({
   };
   const onDown = (e: PointerEvent): void =>
     startDrag({
+      tl,
       canvas,
       e,
       GUTTER,

@@ -5,8 +5,9 @@ import type { TimelineView } from './view';
 import type { VNode } from 'preact';
 import { HeadingBar } from '../components/text';
 import { useReport } from '../ctx';
-import { duration } from '../format';
+import { duration, thousands } from '../format';
 import { navigate } from '../state';
+import type { Matches } from './launch_actions';
 import type { StepBox } from './step_strip';
 
 const rangeTitle = ({ pair, inStep, range, tl }: TimelineView, narrow: boolean): string =>
@@ -28,6 +29,7 @@ interface TimelineToolbarProps {
   hostsOn: boolean;
   togglePath: () => void;
   jump: (by: 1 | -1) => void;
+  matches: Matches | null;
 }
 
 export function TimelineToolbar({
@@ -40,6 +42,7 @@ export function TimelineToolbar({
   hostsOn,
   togglePath,
   jump,
+  matches,
 }: TimelineToolbarProps): VNode {
   const { pair, median, slowest, byTime, hasPath, onPath, selected, selectedKernel, selectedOp } =
     timeline;
@@ -118,13 +121,21 @@ export function TimelineToolbar({
           critical path <kbd>c</kbd>
         </button>
       )}
-      {selected && !pair && (
-        <button class="sm" data-testid="next-launch" onClick={() => jump(1)}>
-          next{' '}
-          {(selectedKernel >= 0 ? report.kernels.handle[selectedKernel] : ops.handle[selectedOp]) ||
-            'launch'}{' '}
-          <kbd>n</kbd>
-        </button>
+      {matches && (
+        <span class="seg" role="group" aria-label="Launches" data-testid="launch-matches">
+          <button class="sm" title="previous launch" onClick={() => jump(-1)}>
+            ‹ <kbd>p</kbd>
+          </button>
+          <button class="sm" data-testid="next-launch" title="next launch" onClick={() => jump(1)}>
+            {selected
+              ? (selectedKernel >= 0
+                  ? report.kernels.handle[selectedKernel]
+                  : ops.handle[selectedOp]) || 'launch'
+              : 'matches'}{' '}
+            {matches.at > 0 && `${thousands(matches.at)} of `}
+            {thousands(matches.count)} › <kbd>n</kbd>
+          </button>
+        </span>
       )}
       <span class="cap keysline">
         <kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> move · <kbd>F</kbd> zoom to the

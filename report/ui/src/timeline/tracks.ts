@@ -14,13 +14,21 @@ import { findWaits } from './waits';
 
 const MAX_DEVICES = 8;
 
-/** `top`: the device that is drawn first, where one is asked for. */
+/** Devices whose rows the address opens or folds: "1,3". */
+export const toggledOf = (rows: string | undefined): Set<number> =>
+  new Set((rows ?? '').split(',').filter(Boolean).map(Number));
+
+/**
+ * `top`: the device that is drawn first; absent: the first device. The first device has all rows,
+ * the others have their streams; `toggled` devices the other way round.
+ */
 export function buildTimeline(
   report: Report,
   launches: Launches,
   wanted: (device: number) => boolean,
   hosts: HostEvent[] | null = null,
   top = -1,
+  toggled: ReadonlySet<number> = new Set(),
 ): Timeline {
   const { sites, ops } = report;
   const hueOfSite = new Uint8Array(sites.n);
@@ -60,7 +68,7 @@ export function buildTimeline(
   };
   const waits = devices.length > 1 ? findWaits(report, launches) : { of: new Map(), skews: [] };
   devices.forEach((device, index) => {
-    const full = index === 0;
+    const full = (index === 0) !== toggled.has(device);
     let first = true;
     const add = (t: Omit<Track, 'y' | 'device' | 'first'>): void => {
       push({ ...t, device, first });
@@ -83,7 +91,7 @@ export function buildTimeline(
     addStreamRows({ launches, device, hueOfSite, steps, full, report, add, cuts, waits });
     addGraphRow(report, device, add, full);
     addIdleRow(report, device, add, full);
-    // Threads belong to a process: they stand below the first of its devices that is drawn.
+    // Threads belong to a process: they are below the first of its devices that is drawn.
     addHostRows({ report, device, devices, index, add, hosts, cuts, full });
     y += 8;
   });
@@ -137,7 +145,7 @@ export function firstVisible(
   from: number,
 ): number {
   let i = lowerBound(start, from);
-  // What begins earlier may last into the view; nesting is shallow.
+  // An earlier box may last into the view; nesting is shallow.
   for (let back = 0; i > 0 && back < 2000; ++back) {
     if (back > 8 && endOf(i - 1) <= from) break;
     --i;

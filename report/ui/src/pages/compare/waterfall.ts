@@ -4,7 +4,7 @@
 export interface Fall {
   /** The time before each change, and after the last one. */
   at: number[];
-  /** What the changes do not sum to. */
+  /** The difference between the sum of the changes and the new time. */
   rest: number;
   /** Ends of the axis. */
   low: number;

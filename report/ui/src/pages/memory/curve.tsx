@@ -118,7 +118,7 @@ function areasOf(layers: Layer[], columns: number, w: number, y: (b: number) => 
   });
 }
 
-/** What is alive at a position: the largest values, and the sum of the others. */
+/** Values that are alive at a position: the largest ones, and the sum of the others. */
 function AliveTip({
   live,
   at,

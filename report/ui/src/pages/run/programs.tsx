@@ -261,7 +261,7 @@ export function Compile({ report }: { report: Report }): VNode | null {
   );
 }
 
-/** What the memory of the module that needs most is for, and what is alive when most is in use. */
+/** Memory of the module that needs most: its use, and the values that are alive at the peak. */
 export function Memory({ report }: { report: Report }): VNode | null {
   const t = report.tables.table('memory');
   if (t.rows === 0) return null;

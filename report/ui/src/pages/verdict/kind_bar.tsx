@@ -7,7 +7,7 @@ import { DimText } from '../../components/text';
 import type { Report } from '../../data/report';
 import { formatMs, percent, sumNs } from '../../format';
 
-/** The kinds of work of a run without phases: the names of kernels tell them. */
+/** Kinds of work of a run without phases, from the names of kernels. */
 export function KindBar({ report }: { report: Report }): VNode | null {
   if (report.meta.device_parts_by !== 'kernels' || report.meta.device_parts.length < 2) return null;
   const parts = report.meta.device_parts;

@@ -58,7 +58,7 @@ interface PartBoxProps {
 
 const MARKS = { is: 'the answer', in: 'the answer is inside', '': '' } as const;
 
-/** What a click on a part does: opens its level, closes it, or opens the drawer of its op. */
+/** Effect of a click on a part: it opens or closes the level, or opens the drawer of the op. */
 function pick(report: Report, { part, level, open }: PartBoxProps): void {
   if (part.children.length > 0) navigate({ args: { tree: open ? level.id : part.id } });
   else if (part.handle) {
@@ -105,7 +105,7 @@ function PartBox(props: PartBoxProps): VNode {
   );
 }
 
-/** Names of the parts of the last level that have no room in the bar. */
+/** Names of the parts of the last level that do not fit the bar. */
 function Unnamed({ level, width }: { level: TimePart; width: number }): VNode | null {
   const perStep = isPerStep(level);
   const whole = figureOf(level, perStep);

@@ -87,9 +87,9 @@ class VerdictSection {
   void HowTo(const FindingFigure& finding) {
     if (finding.action.empty() && finding.how_to_check.empty()) return;
     html_.Raw("<details><summary>how to do it</summary>");
-    if (!finding.action.empty()) html_.Raw("<p>Try: ").Prose(finding.action).Raw(".</p>");
+    if (!finding.action.empty()) html_.Raw("<p>Try: ").Prose(finding.action).Raw("</p>");
     if (!finding.how_to_check.empty()) {
-      html_.Raw("<p>Check: ").Prose(finding.how_to_check).Raw(".</p>");
+      html_.Raw("<p>Check: ").Prose(finding.how_to_check).Raw("</p>");
     }
     html_.Raw("</details>");
   }

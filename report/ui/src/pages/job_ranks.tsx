@@ -71,7 +71,7 @@ function JobHead({ job, ranks, table, finding, apart }: JobHeadProps): VNode {
             .join(' ')}{' '}
           {finding.action && (
             <>
-              <b>Try:</b> <LinkedText text={finding.action} />.{' '}
+              <b>Try:</b> <LinkedText text={finding.action} />{' '}
             </>
           )}
           <Link to={{ page: 'verdict', sel: finding.handle }} class="h">

@@ -185,9 +185,7 @@ class FactsReader {
     facts.container = IsLoopOrBranch(instruction.opcode);
     facts.library = instruction.opcode == "custom-call";
     ReadCollective(instruction, facts);
-    best_ = 0;
-    budget_ = kMaxInnerVisits;
-    Look(instruction, 0, facts);
+    ReadContent(instruction, facts);
     if (facts.type == NumberType::kNone) facts.type = VectorType(instruction);
     facts.result_only_narrowed = OnlyNarrowed(index);
   }
@@ -220,6 +218,31 @@ class FactsReader {
     }
   }
 
+  // Many fusions may share one body, so the content of a body is read once.
+  void ReadContent(const Instruction& instruction, InstructionFacts& facts) {
+    best_ = 0;
+    budget_ = kMaxInnerVisits;
+    const auto called = module_.CalledComputations(instruction);
+    if (instruction.opcode != "fusion" || called.size() != 1) {
+      Look(instruction, 0, facts);
+      return;
+    }
+    const auto [known, is_new] = content_of_body_.try_emplace(called[0]);
+    const InstructionFacts& content = known->second;
+    if (is_new) Look(instruction, 0, known->second);
+    facts.type = content.type;
+    facts.matmul = content.matmul;
+    facts.convolution = content.convolution;
+    facts.highest_precision = content.highest_precision;
+    facts.upcast_operands = content.upcast_operands;
+    facts.batch = content.batch;
+    facts.m = content.m;
+    facts.n = content.n;
+    facts.k = content.k;
+  }
+
+  // Sets type, matmul, convolution, highest_precision, upcast_operands, and the shape of the
+  // largest product.
   void Look(const Instruction& instruction, int depth, InstructionFacts& facts) {
     if (--budget_ < 0 || --looks_left_ < 0 || depth > kMaxChainDepth) return;
     const std::string_view base = hlo::BaseOpcode(instruction.opcode);
@@ -338,9 +361,19 @@ class FactsReader {
     return false;
   }
 
-  int64_t BodySize(const Instruction& fusion) const {
+  // Parameters of the body of a fusion; empty for other instructions.
+  const std::vector<uint32_t>& ParametersOf(const Instruction& fusion) {
+    static const std::vector<uint32_t> kNone;
     const auto callees = module_.CalledComputations(fusion);
-    return callees.empty() ? 0 : module_.computations[callees[0]].instruction_count;
+    if (fusion.opcode != "fusion" || callees.empty()) return kNone;
+    const auto [known, is_new] = parameters_of_body_.try_emplace(callees[0]);
+    if (!is_new) return known->second;
+    const model::Computation& body = module_.computations[callees[0]];
+    for (uint32_t i = 0; i < body.instruction_count; ++i) {
+      const uint32_t inner = body.first_instruction + i;
+      if (module_.instructions[inner].opcode == "parameter") known->second.push_back(inner);
+    }
+    return known->second;
   }
 
   bool OnlyNarrowed(uint32_t index) {
@@ -349,26 +382,23 @@ class FactsReader {
     auto user = std::lower_bound(users_.begin(), users_.end(), std::pair(index, uint32_t{0}));
     if (user == users_.end() || user->first != index) return false;
     for (; user != users_.end() && user->first == index; ++user) {
-      looks_left_ -= 1 + BodySize(module_.instructions[user->second]);
+      const Instruction& reader = module_.instructions[user->second];
+      looks_left_ -= 1 + static_cast<int64_t>(ParametersOf(reader).size());
       if (looks_left_ < 0) return false;
-      if (!Narrows(module_.instructions[user->second], index)) return false;
+      if (!Narrows(reader, index)) return false;
     }
     return true;
   }
 
   // Does `user` first convert its value from `source` to 16 bits?
-  bool Narrows(const Instruction& user, uint32_t source) const {
+  bool Narrows(const Instruction& user, uint32_t source) {
     if (user.opcode == "convert") return Is16Bit(NumberTypeOf(hlo::FirstLeaf(user.shape).type));
     if (user.opcode != "fusion") return false;
-    const auto callees = module_.CalledComputations(user);
     const auto operands = module_.Operands(user);
-    if (callees.empty()) return false;
-    const model::Computation& body = module_.computations[callees[0]];
     bool any = false;
-    for (uint32_t i = 0; i < body.instruction_count; ++i) {
-      const uint32_t inner = body.first_instruction + i;
+    for (const uint32_t inner : ParametersOf(user)) {
       const Instruction& parameter = module_.instructions[inner];
-      if (parameter.opcode != "parameter" || parameter.parameter_number < 0 ||
+      if (parameter.parameter_number < 0 ||
           static_cast<size_t>(parameter.parameter_number) >= operands.size() ||
           operands[static_cast<size_t>(parameter.parameter_number)] != source) {
         continue;
@@ -401,6 +431,8 @@ class FactsReader {
   double best_ = 0;                                   // Size of the largest product seen.
   int budget_ = 0;                                    // Remaining visits for one instruction.
   int64_t looks_left_ = kMaxModuleVisits;
+  std::unordered_map<uint32_t, InstructionFacts> content_of_body_;  // By computation.
+  std::unordered_map<uint32_t, std::vector<uint32_t>> parameters_of_body_;
 };
 
 }  // namespace

@@ -70,8 +70,10 @@ class ModuleRows {
       instruction.layer_group = labels_.LayerGroupOf(node);
       instruction.mixed = false;
       const RowSpan shares = SharesOf(attribution_, static_cast<Id>(row + 1));
+      if (shares.begin == shares.end) continue;
+      const Voters& voters = VotersOf(node);
       for (size_t share = shares.begin; share < shares.end; ++share) {
-        LabelShare(node, attribution_.shares[share]);
+        LabelShare(node, voters, attribution_.shares[share]);
       }
     }
   }
@@ -86,11 +88,28 @@ class ModuleRows {
     return at == by_name_.end() ? kNoIndex : at->second;
   }
 
+  // A label of instructions inside a body that have the same op_name and opcode.
+  struct Voter {
+    std::string_view opcode;
+    Phase phase;
+    uint32_t layer;
+    int count;
+  };
+  // By op_name.
+  using Voters = std::unordered_map<std::string_view, std::vector<Voter>>;
+
   // Sets the label that most of the body's instructions with this op_name carry (and with this
   // opcode, if some have it). Without such instructions: the instruction's own label.
-  void LabelShare(uint32_t node, ShareRow& share) const {
+  void LabelShare(uint32_t node, const Voters& voters, ShareRow& share) const {
+    // An instruction with the same opcode weighs more than all that only share the name.
+    constexpr int kSameOpcodeWeight = 1000;
     std::map<std::pair<Phase, uint32_t>, int> votes;
-    AddVotes(node, share, 0, votes);
+    if (const auto named = voters.find(share.op_name); named != voters.end()) {
+      for (const Voter& voter : named->second) {
+        votes[{voter.phase, voter.layer}] +=
+            voter.count * (voter.opcode == share.opcode ? kSameOpcodeWeight : 1);
+      }
+    }
     uint32_t layer = labels_.instructions[node].layer;
     share.phase = labels_.instructions[node].phase;
     int most = 0;
@@ -104,23 +123,40 @@ class ModuleRows {
     share.layer_group = labels_.layer_groups[layer];
   }
 
-  void AddVotes(uint32_t node, const ShareRow& share, int depth,
-                std::map<std::pair<Phase, uint32_t>, int>& votes) const {
-    // An instruction with the same opcode weighs more than all that only share the name.
-    constexpr int kSameOpcodeWeight = 1000;
+  // Those of the computations that `node` calls. Many fusions may share one body, so the voters of
+  // a body are collected once.
+  const Voters& VotersOf(uint32_t node) {
+    const auto called = module_.CalledComputations(module_.instructions[node]);
+    if (called.size() == 1) {
+      const auto [known, is_new] = voters_of_body_.try_emplace(called[0]);
+      if (is_new) AddVoters(node, 0, known->second);
+      return known->second;
+    }
+    last_voters_.clear();
+    AddVoters(node, 0, last_voters_);
+    return last_voters_;
+  }
+
+  void AddVoters(uint32_t node, int depth, Voters& voters) const {
     for (const uint32_t called : module_.CalledComputations(module_.instructions[node])) {
       if (called >= module_.computations.size() || depth > 3) continue;
       const model::Computation& body = module_.computations[called];
       for (uint32_t i = 0; i < body.instruction_count; ++i) {
         const uint32_t inner = body.first_instruction + i;
         const model::Instruction& instruction = module_.instructions[inner];
-        if (instruction.opcode == "fusion") AddVotes(inner, share, depth + 1, votes);
-        if (instruction.opcode == "parameter" || instruction.metadata.op_name != share.op_name) {
-          continue;
-        }
+        if (instruction.opcode == "fusion") AddVoters(inner, depth + 1, voters);
+        if (instruction.opcode == "parameter") continue;
         const ModuleLabels::Label& label = labels_.instructions[inner];
-        votes[{label.phase, label.layer}] +=
-            instruction.opcode == share.opcode ? kSameOpcodeWeight : 1;
+        std::vector<Voter>& same_name = voters[instruction.metadata.op_name];
+        const auto same = std::find_if(same_name.begin(), same_name.end(), [&](const Voter& voter) {
+          return voter.phase == label.phase && voter.layer == label.layer &&
+                 voter.opcode == instruction.opcode;
+        });
+        if (same != same_name.end()) {
+          ++same->count;
+        } else {
+          same_name.push_back({instruction.opcode, label.phase, label.layer, 1});
+        }
       }
     }
   }
@@ -129,6 +165,8 @@ class ModuleRows {
   const ModuleLabels& labels_;
   AttributionTables& attribution_;
   std::unordered_map<std::string_view, uint32_t> by_name_;
+  std::unordered_map<uint32_t, Voters> voters_of_body_;  // By computation.
+  Voters last_voters_;  // Of the last instruction that calls several computations.
 };
 
 // Programs that run in parallel all count as main programs. Another compilation of a main module's

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "base/abandoned_files.h"
 #include "base/shell_word.h"
 
 namespace xlatrace {
@@ -166,6 +167,7 @@ Status CheckOutputPath(const std::string& path, bool force) {
 }
 
 Result<AtomicFile> AtomicFile::Create(const std::string& path) {
+  RemoveAbandonedFiles(path);
   std::string temporary = fmt::format("{}.tmp.{}", path, getpid());
   // Register before the file exists, because a signal may come at any time.
   RegisterTemporaryFile(temporary);

@@ -63,6 +63,10 @@ std::string Duration(double ns) {
   if (size < 999.5e6) return Significant(ns / 1e6) + " ms";
   if (size < 120e9) return Significant(ns / 1e9) + " s";
   const auto seconds = static_cast<int64_t>(std::llround(ns / 1e9));
+  if (std::abs(seconds) >= 3600) {
+    const auto minutes = static_cast<int64_t>(std::llround(ns / 60e9));
+    return fmt::format("{} h {:02} min", minutes / 60, std::abs(minutes % 60));
+  }
   return fmt::format("{} min {:02} s", seconds / 60, std::abs(seconds % 60));
 }
 

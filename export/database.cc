@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/abandoned_files.h"
 #include "base/file.h"
 #include "base/shell_word.h"
 #include "export/export_format.h"
@@ -23,6 +24,7 @@ Result<ExportCount> WriteDatabase(store::RunDb& db, const ExportRequest& request
     return MakeError(fmt::format("'{}' holds no launches: there is nothing to export", db.path()),
                      fmt::format("xlatrace summary {}", ShellWord(db.path())));
   }
+  RemoveAbandonedFiles(request.output);
   const std::string temporary = fmt::format("{}.tmp.{}", request.output, getpid());
   RegisterTemporaryFile(temporary);
   Status copied = store::CopyRun(db.path(), temporary, {});

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/abandoned_files.h"
 #include "base/file.h"
 #include "export/export_format.h"
 #include "export/run_rows.h"
@@ -184,6 +185,7 @@ Result<ExportCount> Write(store::RunDb& db, const std::string& path, const Expor
 
 Result<ExportCount> WriteNsys(store::RunDb& db, const ExportRequest& request) {
   XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, {}));
+  RemoveAbandonedFiles(request.output);
   const std::string temporary = fmt::format("{}.tmp.{}", request.output, getpid());
   RegisterTemporaryFile(temporary);
   auto written = Write(db, temporary, request);

@@ -21,7 +21,8 @@ using store::Table;
 
 constexpr int64_t kRowsPerProgress = 1 << 16;
 
-std::optional<int64_t> OptionalInt(const Table& table, size_t row, std::string_view column) {
+template <typename AnyTable>
+std::optional<int64_t> OptionalInt(const AnyTable& table, size_t row, std::string_view column) {
   if (table.IsNull(row, column)) return std::nullopt;
   return table.Int(row, column);
 }
@@ -171,8 +172,8 @@ Status RunRows::LoadDevices() {
 }
 
 Status RunRows::LoadConfigs() {
-  XLATRACE_ASSIGN(const Table table, store::ScanConfigs(*db_));
-  for (size_t i = 0; i < table.rows.size(); ++i) {
+  XLATRACE_ASSIGN(const store::PackedTable table, store::ScanConfigs(*db_));
+  for (size_t i = 0; i < table.row_count(); ++i) {
     ConfigFacts config;
     config.kind = table.Text(i, "kind");
     config.copy_kind = table.Text(i, "copy_kind");

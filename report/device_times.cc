@@ -86,7 +86,8 @@ class ActivityPass {
       // By symbol, as handles are: a short name can be many kernels' (templates).
       const std::string_view symbol = names.kernel_symbol;
       Kernel& kernel = kernels_[std::string(symbol.empty() ? names.name : symbol)];
-      kernel.named = {std::string(names.name), std::string(symbol)};
+      kernel.name = names.name;
+      kernel.has_symbol = !symbol.empty();
       kernel.sum.ns += sum->second.ns;
       kernel.sum.activities += sum->second.activities;
       return true;
@@ -95,7 +96,9 @@ class ActivityPass {
     Finish(coverage_[1], view_.coverage);
     // Names are those of the whole run: the page and `show` have them, too.
     std::vector<NamedKernel> named;
-    for (auto& [symbol, kernel] : kernels_) named.push_back(std::move(kernel.named));
+    for (const auto& [symbol, kernel] : kernels_) {
+      named.push_back({kernel.name, kernel.has_symbol ? symbol : std::string_view()});
+    }
     const std::vector<std::string> names = KernelNames(named);
     size_t at = 0;
     for (const auto& [symbol, kernel] : kernels_) {
@@ -119,7 +122,8 @@ class ActivityPass {
     int64_t activities = 0;
   };
   struct Kernel {
-    NamedKernel named;
+    std::string name;
+    bool has_symbol = false;  // The key is the symbol, not the name.
     Sum sum;
   };
   using SumOf = std::map<std::string, Sum, std::less<>>;

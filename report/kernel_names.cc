@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "report/page/kernel_arguments.h"
@@ -182,26 +181,33 @@ std::vector<std::string> TopLevelArguments(std::string_view list) {
 }
 
 std::vector<std::string> KernelNames(const std::vector<NamedKernel>& kernels) {
-  std::map<std::string_view, std::set<std::string>> symbols_of;
+  // Name and symbol, each pair once.
+  std::vector<std::pair<std::string_view, std::string_view>> pairs;
   for (const NamedKernel& kernel : kernels) {
     if (!kernel.name.empty() && !kernel.symbol.empty()) {
-      symbols_of[kernel.name].insert(kernel.symbol);
+      pairs.emplace_back(kernel.name, kernel.symbol);
     }
   }
-  std::map<std::pair<std::string_view, std::string>, std::string> told;
-  for (const auto& [name, set] : symbols_of) {
-    if (set.size() < 2) continue;
-    const std::vector<std::string> symbols(set.begin(), set.end());
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  std::map<std::pair<std::string_view, std::string_view>, std::string> told;
+  for (size_t first = 0, end = 0; first < pairs.size(); first = end) {
+    const std::string_view name = pairs[first].first;
+    end = first;
+    while (end < pairs.size() && pairs[end].first == name) ++end;
+    if (end - first < 2) continue;
+    std::vector<std::string> symbols;
+    for (size_t i = first; i < end; ++i) symbols.emplace_back(pairs[i].second);
     std::vector<std::string> names = ToldApart(std::string(name), symbols);
     for (size_t i = 0; i < symbols.size(); ++i) {
-      told.emplace(std::pair(name, symbols[i]), std::move(names[i]));
+      told.emplace(pairs[first + i], std::move(names[i]));
     }
   }
   std::vector<std::string> out;
   out.reserve(kernels.size());
   for (const NamedKernel& kernel : kernels) {
     const auto found = told.find({kernel.name, kernel.symbol});
-    out.push_back(found == told.end() ? kernel.name : found->second);
+    out.push_back(found == told.end() ? std::string(kernel.name) : found->second);
   }
   return out;
 }

@@ -15,8 +15,8 @@
 namespace xlatrace::report {
 
 struct NamedKernel {
-  std::string name;    // As recorded: "vectorized_elementwise_kernel".
-  std::string symbol;  // Mangled or demangled; empty: not known.
+  std::string_view name;    // As recorded: "vectorized_elementwise_kernel".
+  std::string_view symbol;  // Mangled or demangled; empty: not known.
 };
 
 // Names of `kernels` (all kernels of a run), in their order: "vectorized_elementwise_kernel

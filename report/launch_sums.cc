@@ -27,9 +27,13 @@ struct SumKeyHash {
   }
 };
 
-std::unordered_map<int64_t, size_t> RowsById(const Table& table, std::string_view id) {
+size_t RowCount(const Table& table) { return table.rows.size(); }
+size_t RowCount(const store::PackedTable& table) { return table.row_count(); }
+
+template <typename AnyTable>
+std::unordered_map<int64_t, size_t> RowsById(const AnyTable& table, std::string_view id) {
   std::unordered_map<int64_t, size_t> rows;
-  for (size_t i = 0; i < table.rows.size(); ++i) rows.emplace(table.Int(i, id), i);
+  for (size_t i = 0; i < RowCount(table); ++i) rows.emplace(table.Int(i, id), i);
   return rows;
 }
 
@@ -107,7 +111,8 @@ int64_t LaunchSums::ModuleOf(const LaunchSum& sum) const {
 
 std::string LaunchSums::ConfigText(const LaunchSum& sum, std::string_view column) const {
   const auto row = config_rows_.find(sum.config_id);
-  return row == config_rows_.end() ? std::string() : configs_.Text(row->second, column);
+  return row == config_rows_.end() ? std::string()
+                                   : std::string(configs_.Text(row->second, column));
 }
 
 std::vector<LaunchSums::Kernel> LaunchSums::Kernels() const {
@@ -116,7 +121,7 @@ std::vector<LaunchSums::Kernel> LaunchSums::Kernels() const {
   for (const LaunchSum& sum : sums_) {
     if (!IsLaunch(sum)) continue;
     const size_t config = config_rows_.at(sum.config_id);
-    auto [at, fresh] = by_symbol.try_emplace(configs_.Text(config, "kernel_symbol"));
+    auto [at, fresh] = by_symbol.try_emplace(std::string(configs_.Text(config, "kernel_symbol")));
     auto& [name_id, kernel] = at->second;
     const int64_t id = configs_.Int(config, "name_id");
     if (fresh || id < name_id) {
@@ -126,9 +131,9 @@ std::vector<LaunchSums::Kernel> LaunchSums::Kernels() const {
     kernel.symbol = at->first;
     kernel.sum.Add(sum);
   }
-  std::map<std::string, int64_t> time;
+  std::map<std::string_view, int64_t> time;
   for (const auto& [symbol, entry] : by_symbol) time.emplace(symbol, entry.second.sum.self_ns);
-  const std::map<std::string, std::string> handles = KernelHandles(time);
+  const std::map<std::string_view, std::string> handles = KernelHandles(time);
   std::vector<NamedKernel> named;
   for (const auto& [symbol, entry] : by_symbol) named.push_back({entry.second.name, symbol});
   std::vector<std::string> names = KernelNames(named);
@@ -165,7 +170,7 @@ Json LaunchSums::LaunchJson(const LaunchSum& sum) const {
   const auto config = config_rows_.find(sum.config_id);
   const auto cell = [&](std::string_view column) {
     if (config == config_rows_.end()) return Json();  // A damaged file: it names none of its own.
-    return JsonOf(configs_.rows[config->second][configs_.Column(column)]);
+    return JsonOf(configs_.At(config->second, configs_.Column(column)));
   };
   Json json{{"kernel_name", cell("name")},
             {"kernel_symbol", cell("kernel_symbol")},
@@ -177,12 +182,13 @@ Json LaunchSums::LaunchJson(const LaunchSum& sum) const {
   return json;
 }
 
-std::map<std::string, std::string> KernelHandles(const std::map<std::string, int64_t>& self_ns) {
+std::map<std::string_view, std::string> KernelHandles(
+    const std::map<std::string_view, int64_t>& self_ns) {
   std::vector<std::pair<int64_t, std::string_view>> order;
   order.reserve(self_ns.size());
   for (const auto& [symbol, ns] : self_ns) order.emplace_back(-ns, symbol);
   std::sort(order.begin(), order.end());
-  std::map<std::string, std::string> handles;
+  std::map<std::string_view, std::string> handles;
   for (const auto& [ns, symbol] : order) {
     handles.emplace(symbol, "k" + std::to_string(handles.size() + 1));
   }

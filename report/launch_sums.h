@@ -72,7 +72,8 @@ class LaunchSums {
 
  private:
   std::vector<LaunchSum> sums_;
-  store::Table labels_, configs_;
+  store::Table labels_;
+  store::PackedTable configs_;
   std::unordered_map<int64_t, size_t> label_rows_, config_rows_;  // By id.
   std::string launch_kind_;
 };
@@ -96,8 +97,10 @@ std::vector<LaunchSum> GroupSums(const std::vector<LaunchSum>& sums, Key key) {
   return groups;
 }
 
-// Handles of kernels, by symbol: numbers by descending time, then by symbol.
-std::map<std::string, std::string> KernelHandles(const std::map<std::string, int64_t>& self_ns);
+// Handles of kernels, by symbol: numbers by descending time, then by symbol. The keys of the result
+// are those of `self_ns`.
+std::map<std::string_view, std::string> KernelHandles(
+    const std::map<std::string_view, int64_t>& self_ns);
 
 }  // namespace xlatrace::report
 

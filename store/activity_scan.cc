@@ -32,6 +32,17 @@ void ToWords(Table& table, std::string_view column) {
   }
 }
 
+// SQL for the text of a number of a vocabulary; NULL for an unknown number.
+template <typename Enum>
+std::string ConfigWord(std::string_view column) {
+  std::string sql = fmt::format("CASE {}", column);
+  int number = 0;
+  for (const std::string_view word : model::Texts<Enum>()) {
+    sql += fmt::format(" WHEN {} THEN '{}'", number++, word);
+  }
+  return sql + " END";
+}
+
 model::GapCause CauseOf(int64_t value) {
   const bool known =
       value >= 0 && value < static_cast<int64_t>(model::Texts<model::GapCause>().size());
@@ -312,25 +323,24 @@ Result<Table> ScanLanes(RunDb& db) {
   return db.Select("SELECT lane_id, device_id, stream_id FROM x_lane");
 }
 
-Result<Table> ScanConfigs(RunDb& db) {
-  XLATRACE_ASSIGN(
-      Table table,
-      db.Select("SELECT c.config_id, c.name_id, c.kind, CASE WHEN c.kind = 1 THEN c.copy_kind END "
-                "AS copy_kind,"
-                " n.text AS name, k.text AS kernel_symbol, c.grid_x, c.grid_y, c.grid_z, c.block_x,"
-                " c.block_y, c.block_z, c.cluster_x, c.cluster_y, c.cluster_z,"
-                " c.registers_per_thread, c.shared_memory_static_bytes,"
-                " c.shared_memory_dynamic_bytes, c.local_memory_per_thread_bytes,"
-                " coalesce(y.theoretical_milli_pct, c.theoretical_occupancy_milli_pct) / 1000.0"
-                " AS theoretical_occupancy_pct, y.limiter AS occupancy_limiter, y.blocks_per_sm,"
-                " y.waves_milli / 1000.0 AS waves"
-                " FROM x_config c LEFT JOIN x_string n ON n.string_id = c.name_id"
-                " LEFT JOIN x_string k ON k.string_id = c.symbol_id"
-                " LEFT JOIN x_occupancy y ON y.config_id = c.config_id AND y.device_id ="
-                " (SELECT min(device_id) FROM x_occupancy o WHERE o.config_id = c.config_id)"));
-  ToWords<model::ActivityKind>(table, "kind");
-  ToWords<model::CopyKind>(table, "copy_kind");
-  return table;
+Result<PackedTable> ScanConfigs(RunDb& db) {
+  return PackedTable::Load(
+      db,
+      fmt::format(
+          "SELECT c.config_id, c.name_id, {} AS kind, CASE WHEN c.kind = 1 THEN {} END"
+          " AS copy_kind,"
+          " n.text AS name, k.text AS kernel_symbol, c.grid_x, c.grid_y, c.grid_z, c.block_x,"
+          " c.block_y, c.block_z, c.cluster_x, c.cluster_y, c.cluster_z,"
+          " c.registers_per_thread, c.shared_memory_static_bytes,"
+          " c.shared_memory_dynamic_bytes, c.local_memory_per_thread_bytes,"
+          " coalesce(y.theoretical_milli_pct, c.theoretical_occupancy_milli_pct) / 1000.0"
+          " AS theoretical_occupancy_pct, y.limiter AS occupancy_limiter, y.blocks_per_sm,"
+          " y.waves_milli / 1000.0 AS waves"
+          " FROM x_config c LEFT JOIN x_string n ON n.string_id = c.name_id"
+          " LEFT JOIN x_string k ON k.string_id = c.symbol_id"
+          " LEFT JOIN x_occupancy y ON y.config_id = c.config_id AND y.device_id ="
+          " (SELECT min(device_id) FROM x_occupancy o WHERE o.config_id = c.config_id)",
+          ConfigWord<model::ActivityKind>("c.kind"), ConfigWord<model::CopyKind>("c.copy_kind")));
 }
 
 Result<std::vector<model::ActivityKind>> ScanConfigKinds(RunDb& db) {

@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "model/words.h"
+#include "store/packed_table.h"
 #include "store/run_db.h"
 
 namespace xlatrace::store {
@@ -100,7 +101,7 @@ Result<Table> ScanLanes(RunDb& db);
 //   blocks_per_sm, waves
 // The last three are values of the first device that ran the configuration. The devices of a run
 // are nearly always equal.
-Result<Table> ScanConfigs(RunDb& db);
+Result<PackedTable> ScanConfigs(RunDb& db);
 // Only the kinds, of configuration 1, 2...
 Result<std::vector<model::ActivityKind>> ScanConfigKinds(RunDb& db);
 // Only the names, row by row, because a run may have a million kernels. The callback returns false

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/abandoned_files.h"
 #include "base/file.h"
 
 namespace xlatrace::store {
@@ -69,6 +70,7 @@ OutputFile::~OutputFile() {
 }
 
 Result<OutputFile> OutputFile::Create(const std::string& path, bool replace) {
+  RemoveAbandonedFiles(path);
   OutputFile file(path, replace);
   if (MakeNew(file.temporary_)) return file;
   const std::string reason = std::strerror(errno);

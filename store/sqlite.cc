@@ -140,6 +140,11 @@ std::string HintFor(int code) {
   switch (code & 0xFF) {  // The upper bits of an extended code only give the place of the error.
     case SQLITE_FULL:
       return "free some space or name another place with -o FILE";
+    case SQLITE_NOMEM:
+      return "close other programs, or use a machine with more memory";
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+      return "make the file and its folder writable, or name another place with -o FILE";
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return "the file is damaged or cut off; copy it again from its source";

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/abandoned_files.h"
 #include "base/file.h"
 #include "base/number_format.h"
 #include "export/export_format.h"
@@ -80,7 +81,9 @@ class PassingRun {
  private:
   PassingRun(std::string output, std::string_view what) {
     while (output.size() > 1 && output.back() == '/') output.pop_back();
-    path_ = fmt::format("{}.{}.tmp.{}", output, what, getpid());
+    const std::string passing = fmt::format("{}.{}", output, what);
+    RemoveAbandonedFiles(passing);
+    path_ = fmt::format("{}.tmp.{}", passing, getpid());
     RegisterTemporaryFile(path_);
   }
   std::string path_;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +19,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "base/abandoned_files.h"
 #include "base/file.h"
 #include "base/number_format.h"
 #include "base/shell_word.h"
@@ -39,29 +39,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLockName = "lock";
 constexpr uint64_t kMaxNoteBytes = 64 << 10;
-
-// A killed fold leaves its unfinished database, which is as large as the run: `run.db.new.tmp.PID`.
-// The caller holds the lock, so files of ended processes are unused.
-void RemoveAbandoned(const std::string& database) {
-  const fs::path path(database);
-  const std::string prefix = path.filename().string() + ".new.tmp.";
-  std::error_code error;
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (!name.starts_with(prefix)) continue;
-    std::error_code ignored;
-    if (it->symlink_status(ignored).type() != fs::file_type::regular) continue;
-    char* rest = nullptr;
-    const long pid = std::strtol(name.c_str() + prefix.size(), &rest, 10);
-    // SQLite's journal of it as well.
-    const std::string_view tail(rest);
-    if (pid <= 0 || (!tail.empty() && tail != "-journal" && tail != "-wal" && tail != "-shm")) {
-      continue;
-    }
-    if (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) unlink(it->path().c_str());
-  }
-}
 
 // Held while a folder is being folded. A folder that cannot be written is read without: then
 // run.db lies elsewhere.
@@ -330,7 +307,7 @@ Error NothingInRecording(const std::string& folder, int exit_status) {
 
 Result<FoldOutcome> Fold(const FoldRequest& request) {
   const FoldLock lock(request.folder);
-  RemoveAbandoned(request.database);
+  RemoveAbandonedFiles(request.database + ".new");
   FoldOutcome outcome;
   outcome.token = request.token;
   XLATRACE_ASSIGN(const recording::Folder folder, recording::ListFolder(request.folder));

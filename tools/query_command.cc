@@ -129,6 +129,29 @@ std::string NearestName(const Error& error, const std::vector<std::string>& name
   return nearest.empty() ? nearest : nearest + "; ";
 }
 
+// The hint for a statement that SQLite refuses; empty: none fits.
+std::string RefusalHint(std::string_view message, const std::string& run) {
+  const auto has = [&](std::string_view words) { return message.find(words) != message.npos; };
+  if (has("use function") || has("no such function")) {
+    return "queries have SQLite's own functions on values, such as count, sum, max, substr, round";
+  }
+  if (has("not authorized") || has("authorization denied") || has("cannot modify")) {
+    return fmt::format(
+        "only SELECT is possible, because queries do not change a run.db; for other statements: "
+        "cp {} copy.db && sqlite3 copy.db",
+        run);
+  }
+  if (has("one statement at a time")) return "start xlatrace query once for each statement";
+  if (has("there is no statement") || has("syntax error") || has("incomplete input")) {
+    return fmt::format("write one SELECT: xlatrace query {} \"SELECT * FROM launch LIMIT 10\"",
+                       run);
+  }
+  if (has("ambiguous column name")) {
+    return "write the view before the name of the column: device.name";
+  }
+  return {};
+}
+
 // Adds a hint where the sentence of SQLite has none.
 Error Explained(Error error, const QueryOptions& options, store::RunDb& db) {
   if (error.message.find("time limit") != std::string::npos) {
@@ -148,6 +171,7 @@ Error Explained(Error error, const QueryOptions& options, store::RunDb& db) {
                               FirstTable(options.sql), ShellWord(options.path),
                               FirstTable(options.sql));
   }
+  if (error.hint.empty()) error.hint = RefusalHint(error.message, ShellWord(options.path));
   if (error.hint.empty()) {
     const bool no_table = error.message.find("no such table") != std::string::npos;
     error.hint = no_table ? NearestName(error, TableNames(db)) : "";

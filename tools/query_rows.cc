@@ -2,6 +2,7 @@
 #include "tools/query_rows.h"
 
 #include <algorithm>
+#include <set>
 #include <type_traits>
 #include <variant>
 
@@ -18,6 +19,24 @@ using store::Cell;
 
 constexpr int kMaxColumnWidth = 60;
 constexpr size_t kMeasuredRows = 1000;
+
+// Names of an object's members: the second "ns" becomes "ns:1", as SQLite names columns of a
+// subquery.
+std::vector<std::string> DistinctNames(std::vector<std::string> names) {
+  std::set<std::string> known(names.begin(), names.end());
+  std::set<std::string> used;
+  for (std::string& name : names) {
+    if (used.insert(name).second) continue;
+    std::string distinct;
+    for (size_t number = 1; distinct.empty() || known.contains(distinct); ++number) {
+      distinct = fmt::format("{}:{}", name, number);
+    }
+    known.insert(distinct);
+    used.insert(distinct);
+    name = std::move(distinct);
+  }
+  return names;
+}
 
 std::string CellText(const Cell& cell) {
   if (const auto* value = std::get_if<int64_t>(&cell)) return std::to_string(*value);
@@ -103,7 +122,8 @@ class CsvRows : public QueryRows {
 
 class JsonRows : public QueryRows {
  public:
-  explicit JsonRows(std::vector<std::string> columns) : columns_(std::move(columns)) {
+  explicit JsonRows(std::vector<std::string> columns)
+      : columns_(DistinctNames(std::move(columns))) {
     out_ = "{\n  \"schema_version\": 1,\n  \"rows\": [";
   }
   void Add(const std::vector<Cell>& cells) override {

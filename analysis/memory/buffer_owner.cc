@@ -146,13 +146,17 @@ void BufferOwners::FindUpdates() {
     backward[i] = labels_.instructions[i].phase == Phase::kBackward;
   }
   const std::vector<bool> from_gradients = graph_.Dependents(backward);
+  std::vector<uint32_t> seen_in(module_.instructions.size(), 0);  // Number of the last search.
+  uint32_t search = 0;
+  std::vector<uint32_t> open;
   for (const uint32_t output : outputs) {
     const hlo::ArrayShape shape = hlo::FirstLeaf(module_.instructions[output].shape);
     for (const bool by_optimizer : {true, false}) {
-      std::set<uint32_t> seen = {output};
-      std::vector<uint32_t> open = {output};
+      seen_in[output] = ++search;
+      open.assign(1, output);
       for (size_t k = 0; k < open.size() && open.size() < kMaxVisited; ++k) {
         for (const uint32_t operand : graph_.Operands(open[k])) {
+          if (seen_in[operand] == search) continue;
           const Instruction& read = module_.instructions[operand];
           if (IsEntryParameter(graph_, operand)) {
             if (SameType(hlo::FirstLeaf(read.shape), shape)) {
@@ -165,7 +169,9 @@ void BufferOwners::FindUpdates() {
           const bool follows = !by_optimizer || IsMove(read.opcode) ||
                                labels_.instructions[operand].phase == Phase::kOptimizer ||
                                phases::IsCollective(read.opcode);
-          if (follows && seen.insert(operand).second) open.push_back(operand);
+          if (!follows) continue;
+          seen_in[operand] = search;
+          open.push_back(operand);
         }
       }
     }

@@ -64,7 +64,7 @@ Result<std::optional<LimitFigure>> OpLimit(store::RunDb& db, const TimeNodes& tr
   for (const size_t position : nodes) {
     const TimeNode& node = tree.nodes[position];
     all += node.ns;
-    if (!node.handle.empty()) share_of[node.handle] += node.ns;
+    if (!node.handle.empty()) share_of[std::string(node.handle)] += node.ns;
   }
   XLATRACE_ASSIGN(const store::Table ops,
                   db.Select("SELECT handle, bound_by, expected_ns, self_ns FROM op_time"
@@ -148,19 +148,19 @@ Result<std::optional<LateRankAnswer>> LoadLateRank(store::RunDb& db) {
 
 Result<Answer> LoadAnswer(store::RunDb& db) {
   Answer answer;
-  XLATRACE_ASSIGN(answer.tree, LoadTimeNodes(db));
-  answer.has_tree = !answer.tree.nodes.empty();
+  XLATRACE_ASSIGN(const TimeNodes tree, LoadTimeNodes(db));
+  answer.has_tree = !tree.nodes.empty();
   if (!answer.has_tree) return answer;
-  answer.run = RunOf(answer.tree);
-  answer.step = StepOf(answer.tree);
+  answer.run = RunOf(tree);
+  answer.step = StepOf(tree);
   if (answer.step) {
     XLATRACE_ASSIGN(answer.late, LoadLateRank(db));
   }
   if (answer.run) {
-    XLATRACE_ASSIGN(answer.run->limit, LimitOf(db, answer.tree, answer.run->descent));
+    XLATRACE_ASSIGN(answer.run->limit, LimitOf(db, tree, answer.run->descent));
   }
   if (answer.step) {
-    XLATRACE_ASSIGN(answer.step->limit, LimitOf(db, answer.tree, answer.step->descent));
+    XLATRACE_ASSIGN(answer.step->limit, LimitOf(db, tree, answer.step->descent));
   }
   return answer;
 }

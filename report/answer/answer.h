@@ -57,7 +57,6 @@ struct LateRankAnswer {
 
 struct Answer {
   bool has_tree = false;
-  TimeNodes tree;
   std::optional<RunAnswer> run;
   std::optional<StepAnswer> step;
   std::optional<LateRankAnswer> late;

@@ -10,12 +10,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMaxNodeIdsPerPart =
-    100;  // A sum of thousands of ops is identified by its columns.
-
 Json TextOrNone(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
-Json PartJson(const TimeNodes& tree, const TimePart& part) {
+Json PartJson(const TimePart& part) {
   Json json{{"kind", part.kind},
             {"name", TextOrNone(part.name)},
             {"divided_by", TextOrNone(part.divided_by)},
@@ -27,10 +24,7 @@ Json PartJson(const TimeNodes& tree, const TimePart& part) {
             {"handle", TextOrNone(part.handle)},
             {"ns", part.ns},
             {"node_ids", Json::array()}};
-  for (const size_t position : part.nodes) {
-    if (json["node_ids"].size() == kMaxNodeIdsPerPart) break;
-    json["node_ids"].push_back(tree.nodes[position].node_id);
-  }
+  for (const int64_t id : part.node_ids) json["node_ids"].push_back(id);
   return json;
 }
 
@@ -47,16 +41,14 @@ Json LimitJson(const std::optional<LimitFigure>& limit) {
   return json;
 }
 
-Json DescentJson(const TimeNodes& tree, const Descent& descent,
-                 const std::optional<LimitFigure>& limit) {
-  Json json{
-      {"whole_ns", descent.path[0].ns},
-      {"ns", descent.path.back().ns},
-      {"path", Json::array()},
-      {"beside", descent.beside ? PartJson(tree, *descent.beside) : Json()},
-      {"largest_inside", descent.largest_inside ? PartJson(tree, *descent.largest_inside) : Json()},
-      {"limit", LimitJson(limit)}};
-  for (const TimePart& part : descent.path) json["path"].push_back(PartJson(tree, part));
+Json DescentJson(const Descent& descent, const std::optional<LimitFigure>& limit) {
+  Json json{{"whole_ns", descent.path[0].ns},
+            {"ns", descent.path.back().ns},
+            {"path", Json::array()},
+            {"beside", descent.beside ? PartJson(*descent.beside) : Json()},
+            {"largest_inside", descent.largest_inside ? PartJson(*descent.largest_inside) : Json()},
+            {"limit", LimitJson(limit)}};
+  for (const TimePart& part : descent.path) json["path"].push_back(PartJson(part));
   return json;
 }
 
@@ -64,9 +56,9 @@ Json DescentJson(const TimeNodes& tree, const Descent& descent,
 
 Json AnswerJson(const Answer& answer) {
   Json json{{"run", nullptr}, {"step", nullptr}};
-  if (answer.run) json["run"] = DescentJson(answer.tree, answer.run->descent, answer.run->limit);
+  if (answer.run) json["run"] = DescentJson(answer.run->descent, answer.run->limit);
   if (answer.step) {
-    json["step"] = DescentJson(answer.tree, answer.step->descent, answer.step->limit);
+    json["step"] = DescentJson(answer.step->descent, answer.step->limit);
     json["step"]["p25_ns"] = answer.step->low_ns;
     json["step"]["p75_ns"] = answer.step->high_ns;
     json["step"]["contention_ns"] = answer.step->contention_ns;

@@ -40,28 +40,6 @@ std::string PartOfWhole(int64_t part, int64_t whole) {
   return fmt::format("{} of {}", InUnitOf(static_cast<double>(part), of), Duration(of));
 }
 
-// The op that takes the most time in a sum, or in the computation itself.
-std::optional<TimePart> LargestOp(const TimeNodes& tree, const TimePart& part, TimeUnit unit) {
-  const std::vector<size_t>& ops =
-      part.nodes.size() > 1 ? part.nodes : tree.nodes[part.nodes[0]].children;
-  std::optional<TimePart> largest;
-  for (const size_t position : ops) {
-    const TimeNode& node = tree.nodes[position];
-    const int64_t ns = unit == TimeUnit::kRun ? node.ns : node.per_step_ns.value_or(0);
-    if (node.kind != "op" || (largest && ns <= largest->ns)) continue;
-    largest = TimePart{.nodes = {position},
-                       .kind = node.kind,
-                       .name = node.name,
-                       .op_kind = node.op_kind,
-                       .layer_group = node.layer_group,
-                       .source_file = node.source_file,
-                       .handle = node.handle,
-                       .source_line = node.source_line,
-                       .ns = ns};
-  }
-  return largest;
-}
-
 class AnswerWriter {
  public:
   explicit AnswerWriter(const RunView& view) : view_(view), answer_(view.answer) {}
@@ -96,7 +74,7 @@ class AnswerWriter {
     AddMain(sentence, descent, "the run");
     text_.first = CapitalisedSentence(sentence.Take());
     text_.op_handle = descent.path.back().handle;
-    const Sentence inside = Joined(Inside(descent, TimeUnit::kRun), NoRemedy(descent));
+    const Sentence inside = Joined(Inside(descent), NoRemedy(descent));
     if (answer_.step) {
       text_.second = inside;
     } else {
@@ -147,8 +125,7 @@ class AnswerWriter {
       text_.second = Joined(text_.second, written);
     }
     if (!descent.path.back().handle.empty()) text_.op_handle = descent.path.back().handle;
-    text_.reason =
-        Joined(Joined(Inside(descent, TimeUnit::kStep), Reason(descent, step.limit)), Range(step));
+    text_.reason = Joined(Joined(Inside(descent), Reason(descent, step.limit)), Range(step));
     text_.reason = Joined(text_.reason, Contention(step));
     if (answer_.late) text_.reason = Joined(LateRank(*answer_.late), text_.reason);
   }
@@ -191,12 +168,6 @@ class AnswerWriter {
 
   PartPhrase Phrase(const TimePart& part) const { return PhraseOf(part, answer_.step.has_value()); }
 
-  // The part that the first sentence is about.
-  static const TimePart& MainOf(const Descent& descent) {
-    if (descent.beside && descent.path.size() > 2) return descent.path[descent.path.size() - 2];
-    return descent.main > 0 ? descent.path[descent.main] : descent.path.back();
-  }
-
   // "the backward pass takes 32.5 of 72.4 ms of a step (45.0%)."
   void AddMain(SentenceBuilder& sentence, const Descent& descent, std::string_view whole) const {
     const int64_t whole_ns = descent.path[0].ns;
@@ -219,7 +190,7 @@ class AnswerWriter {
   }
 
   // The largest part of the part that the first sentence is about.
-  Sentence Inside(const Descent& descent, TimeUnit unit) const {
+  Sentence Inside(const Descent& descent) const {
     const int64_t whole = descent.path[0].ns;
     const TimePart& main = MainOf(descent);
     SentenceBuilder sentence;
@@ -233,7 +204,7 @@ class AnswerWriter {
     if (&main != &descent.path.back()) {
       inside = descent.path.back();
     } else if (main.kind == "computation") {
-      inside = LargestOp(answer_.tree, main, unit);
+      inside = descent.largest_op;
     }
     if (!inside || static_cast<double>(inside->ns) < kMinInsideShare * static_cast<double>(whole)) {
       return {};

@@ -44,11 +44,11 @@ std::string_view NameOf(Column column) {
 std::string ValueOf(const TimeNode& op, Column column) {
   switch (column) {
     case Column::kOpKind:
-      return op.op_kind == "other" ? std::string() : op.op_kind;
+      return op.op_kind == "other" ? std::string() : std::string(op.op_kind);
     case Column::kPhase:
-      return op.phase == "unknown" || op.phase == "other" ? std::string() : op.phase;
+      return op.phase == "unknown" || op.phase == "other" ? std::string() : std::string(op.phase);
     case Column::kLayerGroup:
-      return op.layer_group;
+      return std::string(op.layer_group);
     case Column::kSourceLine:
       return op.source_line ? fmt::format("{}:{}", op.source_file, *op.source_line) : std::string();
     case Column::kOp:
@@ -74,10 +74,11 @@ class Divider {
       return tree_.nodes[position].kind == first.kind;
     });
     const bool ops_only = one_kind && first.kind == "op";
-    TimePart part{.kind = nodes.size() > 1 && ops_only ? "computation" : first.kind,
-                  .name = nodes.size() == 1 ? first.name : std::string(),
-                  .handle = first.handle,  // Nodes are by time: the handle of the largest.
-                  .divided_by = std::string(divided_by)};
+    TimePart part{
+        .kind = std::string(nodes.size() > 1 && ops_only ? "computation" : first.kind),
+        .name = std::string(nodes.size() == 1 ? first.name : std::string_view()),
+        .handle = std::string(first.handle),  // Nodes are by time: the handle of the largest.
+        .divided_by = std::string(divided_by)};
     const bool whole = nodes.size() == 1 && first.kind == "computation";
     const std::vector<size_t>& ops = whole ? first.children : nodes;
     TakeColumns(ops.empty() ? first : tree_.nodes[ops[0]], part);
@@ -100,13 +101,24 @@ class Divider {
     }
     part.low_ns = part.ns - static_cast<int64_t>(std::sqrt(below));
     part.high_ns = part.ns + static_cast<int64_t>(std::sqrt(above));
+    for (size_t i = 0; i < std::min(nodes.size(), kMaxNodeIdsPerPart); ++i) {
+      part.node_ids.push_back(tree_.nodes[nodes[i]].node_id);
+    }
     part.nodes = std::move(nodes);
     return part;
   }
 
+  // Nodes of a part, before its columns are read: there may be a million parts.
+  struct Group {
+    std::vector<size_t> nodes;
+    std::string_view divided_by;
+    int64_t ns = 0;
+  };
+  TimePart Of(const Group& group) const { return Of(group.nodes, group.divided_by); }
+
   // The largest first.
-  std::vector<TimePart> PartsOf(const TimePart& whole) const {
-    std::vector<TimePart> parts;
+  std::vector<Group> PartsOf(const TimePart& whole) const {
+    std::vector<Group> parts;
     const TimeNode& node = tree_.nodes[whole.nodes[0]];
     if (whole.nodes.size() > 1) {
       parts = whole.kind == "computation" ? Divided(whole.nodes) : Single(whole.nodes);
@@ -115,10 +127,11 @@ class Divider {
     } else {
       parts = ByKindOrSingle(node.children);
     }
-    std::erase_if(parts,
-                  [](const TimePart& part) { return part.ns <= 0 || part.kind == "contention"; });
+    std::erase_if(parts, [&](const Group& part) {
+      return part.ns <= 0 || tree_.nodes[part.nodes[0]].kind == "contention";
+    });
     std::stable_sort(parts.begin(), parts.end(),
-                     [](const TimePart& a, const TimePart& b) { return a.ns > b.ns; });
+                     [](const Group& a, const Group& b) { return a.ns > b.ns; });
     return parts;
   }
 
@@ -133,51 +146,64 @@ class Divider {
     part.source_line = node.source_line;
   }
 
-  std::vector<TimePart> Single(const std::vector<size_t>& nodes) const {
-    std::vector<TimePart> parts;
-    for (const size_t position : nodes) parts.push_back(Of({position}));
+  Group GroupOf(std::vector<size_t> nodes, std::string_view divided_by = {}) const {
+    Group group{.divided_by = divided_by};
+    for (const size_t position : nodes) group.ns += Amount(position);
+    group.nodes = std::move(nodes);
+    return group;
+  }
+
+  std::vector<Group> Single(const std::vector<size_t>& nodes) const {
+    std::vector<Group> parts;
+    for (const size_t position : nodes) parts.push_back(GroupOf({position}));
     return parts;
   }
 
   // Many functions may have a part in the same kind of time, each of them a small one. Then kinds
   // are the parts.
-  std::vector<TimePart> ByKindOrSingle(const std::vector<size_t>& nodes) const {
-    std::map<std::string, std::vector<size_t>> by_kind;
+  std::vector<Group> ByKindOrSingle(const std::vector<size_t>& nodes) const {
+    std::map<std::string_view, std::vector<size_t>> by_kind;
     for (const size_t position : nodes) by_kind[tree_.nodes[position].kind].push_back(position);
     if (by_kind.size() < 2 || by_kind.size() == nodes.size()) return Single(nodes);
-    std::vector<TimePart> parts;
+    std::vector<Group> parts;
     for (auto& [kind, of_kind] : by_kind) {
       std::stable_sort(of_kind.begin(), of_kind.end(),
                        [&](size_t a, size_t b) { return Amount(a) > Amount(b); });
       const bool several = of_kind.size() > 1;
-      parts.push_back(Of(std::move(of_kind), several ? "kind" : ""));
+      parts.push_back(GroupOf(std::move(of_kind), several ? "kind" : ""));
     }
     return parts;
   }
 
   // Ops divided by the column whose largest part is largest, but is not all of them. Ops without a
   // value in this column are in no part. They must be less than the largest part.
-  std::vector<TimePart> Divided(const std::vector<size_t>& ops) const {
-    std::vector<TimePart> best;
+  std::vector<Group> Divided(const std::vector<size_t>& ops) const {
+    std::vector<Group> best;
     int64_t largest = 0;
     for (const Column column : kColumns) {
-      std::map<std::string, std::vector<size_t>> by_value;
+      // Sorted by value, then by the order of `ops`.
+      std::vector<std::pair<std::string, size_t>> values;
       int64_t without_value = 0;
       for (const size_t op : ops) {
-        const std::string value = ValueOf(tree_.nodes[op], column);
+        std::string value = ValueOf(tree_.nodes[op], column);
         if (value.empty()) without_value += Amount(op);
-        if (!value.empty() && Amount(op) > 0) by_value[value].push_back(op);
+        if (!value.empty() && Amount(op) > 0) values.emplace_back(std::move(value), op);
       }
-      if (by_value.empty()) continue;
-      std::vector<TimePart> parts;
-      for (auto& [value, nodes] : by_value) {
+      std::stable_sort(values.begin(), values.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
+      if (values.empty()) continue;
+      std::vector<Group> parts;
+      for (size_t begin = 0, end = 0; begin < values.size(); begin = end) {
+        std::vector<size_t> nodes;
+        for (; end < values.size() && values[end].first == values[begin].first; ++end) {
+          nodes.push_back(values[end].second);
+        }
         std::stable_sort(nodes.begin(), nodes.end(),
                          [&](size_t a, size_t b) { return Amount(a) > Amount(b); });
-        parts.push_back(Of(std::move(nodes), NameOf(column)));
+        parts.push_back(GroupOf(std::move(nodes), NameOf(column)));
       }
-      const auto top =
-          std::max_element(parts.begin(), parts.end(),
-                           [](const TimePart& a, const TimePart& b) { return a.ns < b.ns; });
+      const auto top = std::max_element(parts.begin(), parts.end(),
+                                        [](const Group& a, const Group& b) { return a.ns < b.ns; });
       // All ops in one part: this column divides nothing, unless they are one op.
       if (top->nodes.size() == ops.size() && ops.size() > 1) continue;
       if (top->ns <= largest || top->ns <= without_value) continue;
@@ -216,7 +242,35 @@ size_t MainPart(const std::vector<TimePart>& path) {
   return main;
 }
 
+// The op that takes the most time in a sum, or in the computation itself.
+std::optional<TimePart> LargestOp(const TimeNodes& tree, const TimePart& part, TimeUnit unit) {
+  const std::vector<size_t>& ops =
+      part.nodes.size() > 1 ? part.nodes : tree.nodes[part.nodes[0]].children;
+  std::optional<TimePart> largest;
+  for (const size_t position : ops) {
+    const TimeNode& node = tree.nodes[position];
+    const int64_t ns = unit == TimeUnit::kRun ? node.ns : node.per_step_ns.value_or(0);
+    if (node.kind != "op" || (largest && ns <= largest->ns)) continue;
+    largest = TimePart{.nodes = {position},
+                       .node_ids = {node.node_id},
+                       .kind = std::string(node.kind),
+                       .name = std::string(node.name),
+                       .op_kind = std::string(node.op_kind),
+                       .layer_group = std::string(node.layer_group),
+                       .source_file = std::string(node.source_file),
+                       .handle = std::string(node.handle),
+                       .source_line = node.source_line,
+                       .ns = ns};
+  }
+  return largest;
+}
+
 }  // namespace
+
+const TimePart& MainOf(const Descent& descent) {
+  if (descent.beside && descent.path.size() > 2) return descent.path[descent.path.size() - 2];
+  return descent.main > 0 ? descent.path[descent.main] : descent.path.back();
+}
 
 int64_t ContentionPerStep(const TimeNodes& tree, size_t position) {
   const TimeNode& node = tree.nodes[position];
@@ -233,29 +287,28 @@ Descent DescendFrom(const TimeNodes& tree, size_t start, TimeUnit unit,
   int64_t largest_beside = 0;  // The largest sibling of the last part or of its ancestors.
   while (true) {
     const TimePart& whole = descent.path.back();
-    std::vector<TimePart> parts = divider.PartsOf(whole);
+    const auto parts = divider.PartsOf(whole);
     if (first && descent.path.size() == 1) {
-      const auto chosen = std::find_if(parts.begin(), parts.end(), [&](const TimePart& part) {
-        return part.nodes[0] == *first;
-      });
+      const auto chosen = std::find_if(parts.begin(), parts.end(),
+                                       [&](const auto& part) { return part.nodes[0] == *first; });
       if (chosen == parts.end()) break;
-      for (const TimePart& part : parts) {
+      for (const auto& part : parts) {
         if (part.nodes[0] != *first) largest_beside = std::max(largest_beside, part.ns);
       }
-      descent.path.push_back(*chosen);
+      descent.path.push_back(divider.Of(*chosen));
       continue;
     }
     if (parts.empty()) break;
-    const TimePart& top = parts[0];
+    const TimePart top = divider.Of(parts[0]);
     const int64_t second = parts.size() > 1 ? parts[1].ns : 0;
     if (top.ns <= largest_beside) {
       descent.largest_inside = Concentrated(divider, top);
       break;
     }
-    if (second > 0 && AboutTheSame(top, parts[1])) {
+    if (TimePart beside; second > 0 && AboutTheSame(top, beside = divider.Of(parts[1]))) {
       // Only the two largest are named, so that they must be most of the whole.
       if (2 * (top.ns + second) > whole.ns) {
-        descent.beside = Concentrated(divider, parts[1]);
+        descent.beside = Concentrated(divider, std::move(beside));
         descent.path.push_back(Concentrated(divider, top));
       } else {
         descent.largest_inside = Concentrated(divider, top);
@@ -266,6 +319,9 @@ Descent DescendFrom(const TimeNodes& tree, size_t start, TimeUnit unit,
     descent.path.push_back(top);
   }
   descent.main = MainPart(descent.path);
+  if (const TimePart& main = MainOf(descent); main.kind == "computation") {
+    descent.largest_op = LargestOp(tree, main, unit);
+  }
   return descent;
 }
 

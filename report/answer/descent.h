@@ -23,10 +23,14 @@
 
 namespace xlatrace::report {
 
+// A sum of thousands of ops is identified by its columns.
+inline constexpr size_t kMaxNodeIdsPerPart = 100;
+
 // A node, or the sum of the ops of a computation that have the same value in a column.
 struct TimePart {
-  std::vector<size_t> nodes;  // Positions in TimeNodes.
-  std::string kind, name;     // `kind` of a sum is "computation".
+  std::vector<size_t> nodes;      // Positions in TimeNodes.
+  std::vector<int64_t> node_ids;  // Of the first kMaxNodeIdsPerPart nodes.
+  std::string kind, name;         // `kind` of a sum is "computation".
   // The values that all of its ops have in common; empty: they differ or are not known.
   std::string op_kind, phase, layer_group, source_file, handle;
   std::optional<int64_t> source_line;
@@ -41,7 +45,11 @@ struct Descent {
       0;  // The last part of the path that is, as all before it, at least half of its whole.
   std::optional<TimePart> beside;          // Cannot be separated from the last one.
   std::optional<TimePart> largest_inside;  // The largest part of the last one, if it has parts.
+  std::optional<TimePart> largest_op;      // The largest op of MainOf, if that is computation.
 };
+
+// The part that the first sentence is about.
+const TimePart& MainOf(const Descent& descent);
 
 enum class TimeUnit { kRun, kStep };
 

@@ -2,8 +2,7 @@
 #include "report/answer/time_nodes.h"
 
 #include <algorithm>
-#include <map>
-#include <string_view>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,10 +10,7 @@
 namespace xlatrace::report {
 namespace {
 
-std::optional<int64_t> IntOrNone(const store::Table& table, size_t row, std::string_view column) {
-  if (table.IsNull(row, column)) return std::nullopt;
-  return table.Int(row, column);
-}
+constexpr size_t kChunkBytes = 64 << 10;
 
 // The condition that selects one tree, and which one it is. No condition: there is no tree.
 Result<std::pair<std::string, std::string>> ChosenTree(store::RunDb& db) {
@@ -42,7 +38,7 @@ Result<std::pair<std::string, std::string>> ChosenTree(store::RunDb& db) {
 
 }  // namespace
 
-std::string FunctionOf(const TimeNode& node) {
+std::string_view FunctionOf(const TimeNode& node) {
   if (node.source_file.empty()) return node.name;
   if (const size_t end = node.name.find("): "); end != node.name.npos) {
     return node.name.substr(end + 3);
@@ -55,40 +51,61 @@ std::string FunctionOf(const TimeNode& node) {
   return node.name;
 }
 
+std::string_view NodeTexts::Add(std::string_view text) {
+  if (text.empty()) return {};
+  if (chunks_.empty() || chunks_.back().capacity() - chunks_.back().size() < text.size()) {
+    chunks_.emplace_back().reserve(std::max(kChunkBytes, text.size()));
+  }
+  std::string& chunk = chunks_.back();
+  const size_t at = chunk.size();
+  chunk += text;
+  return std::string_view(chunk).substr(at);
+}
+
+std::string_view NodeTexts::AddOnce(std::string_view text) {
+  const auto known = known_.find(text);
+  return known != known_.end() ? *known : *known_.insert(Add(text)).first;
+}
+
 Result<TimeNodes> LoadTimeNodes(store::RunDb& db) {
   XLATRACE_ASSIGN(const auto chosen, ChosenTree(db));
   TimeNodes tree{.of = chosen.second};
   if (chosen.first.empty()) return tree;
-  XLATRACE_ASSIGN(
-      const store::Table rows,
-      db.Select(fmt::format("SELECT node_id, parent_id, kind, name, phase, layer_group, op_kind,"
-                            " source_file, source_line, ns, per_step_ns, p25_ns, p75_ns, handle"
-                            " FROM time_tree WHERE {} ORDER BY node_id",
-                            chosen.first)));
-  std::map<int64_t, size_t> position_of;
-  for (size_t i = 0; i < rows.rows.size(); ++i) {
-    const size_t position = tree.nodes.size();
-    position_of[rows.Int(i, "node_id")] = position;
-    tree.nodes.push_back({.node_id = rows.Int(i, "node_id"),
-                          .kind = rows.Text(i, "kind"),
-                          .name = rows.Text(i, "name"),
-                          .phase = rows.Text(i, "phase"),
-                          .layer_group = rows.Text(i, "layer_group"),
-                          .op_kind = rows.Text(i, "op_kind"),
-                          .source_file = rows.Text(i, "source_file"),
-                          .handle = rows.Text(i, "handle"),
-                          .source_line = IntOrNone(rows, i, "source_line"),
-                          .per_step_ns = IntOrNone(rows, i, "per_step_ns"),
-                          .p25_ns = IntOrNone(rows, i, "p25_ns"),
-                          .p75_ns = IntOrNone(rows, i, "p75_ns"),
-                          .ns = rows.Int(i, "ns")});
-    if (rows.IsNull(i, "parent_id")) continue;
-    const auto parent = position_of.find(rows.Int(i, "parent_id"));
-    if (parent == position_of.end()) {
-      return MakeError("a row of time_tree names a parent that is missing",
-                       "import its recording again");
-    }
-    tree.nodes[parent->second].children.push_back(position);
+  NodeTexts& texts = *tree.texts;
+  bool damaged = false;
+  XLATRACE_TRY(db.ForEach(
+      fmt::format("SELECT node_id, parent_id, kind, name, phase, layer_group, op_kind,"
+                  " source_file, source_line, ns, per_step_ns, p25_ns, p75_ns, handle"
+                  " FROM time_tree WHERE {} ORDER BY node_id",
+                  chosen.first),
+      [&](const store::Statement& row) {
+        const int64_t id = row.Int64(0);
+        const size_t position = tree.nodes.size();
+        tree.nodes.push_back({.node_id = id,
+                              .kind = texts.AddOnce(row.Text(2)),
+                              .name = texts.Add(row.Text(3)),
+                              .phase = texts.AddOnce(row.Text(4)),
+                              .layer_group = texts.AddOnce(row.Text(5)),
+                              .op_kind = texts.AddOnce(row.Text(6)),
+                              .source_file = texts.AddOnce(row.Text(7)),
+                              .handle = texts.Add(row.Text(13)),
+                              .source_line = row.OptionalInt64(8),
+                              .per_step_ns = row.OptionalInt64(10),
+                              .p25_ns = row.OptionalInt64(11),
+                              .p75_ns = row.OptionalInt64(12),
+                              .ns = row.Int64(9)});
+        if (row.IsNull(1)) return true;
+        const int64_t parent_id = row.Int64(1);
+        const auto parent = std::lower_bound(
+            tree.nodes.begin(), tree.nodes.end(), parent_id,
+            [](const TimeNode& node, int64_t wanted) { return node.node_id < wanted; });
+        damaged = parent == tree.nodes.end() || parent->node_id != parent_id || parent_id == id;
+        if (!damaged) parent->children.push_back(position);
+        return !damaged;
+      }));
+  if (damaged) {
+    return MakeError("a row of time_tree names a parent that is missing",
+                     "import its recording again");
   }
   for (TimeNode& node : tree.nodes) {
     std::stable_sort(node.children.begin(), node.children.end(),

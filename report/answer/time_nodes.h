@@ -10,8 +10,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/error.h"
@@ -19,21 +23,36 @@
 
 namespace xlatrace::report {
 
+// Texts belong to the TimeNodes.
 struct TimeNode {
   int64_t node_id = 0;
-  std::string kind, name, phase, layer_group, op_kind, source_file, handle;
+  std::string_view kind, name, phase, layer_group, op_kind, source_file, handle;
   std::optional<int64_t> source_line, per_step_ns, p25_ns, p75_ns;
   int64_t ns = 0;
   std::vector<size_t> children;  // Positions; the largest first.
 };
 
+// Texts of nodes without one allocation per text, because a tree may have a million nodes.
+class NodeTexts {
+ public:
+  std::string_view Add(std::string_view text);
+  // Equal texts are stored once: for columns with few values.
+  std::string_view AddOnce(std::string_view text);
+
+ private:
+  std::deque<std::string> chunks_;  // Never grow beyond the size that they reserved.
+  std::unordered_set<std::string_view> known_;
+};
+
 struct TimeNodes {
-  std::vector<TimeNode> nodes;  // The first is the root; parents come before their children.
-  std::string of;               // "mean over 8 devices"; empty: there is one device.
+  std::shared_ptr<NodeTexts> texts = std::make_shared<NodeTexts>();
+  // The first is the root; parents come before their children.
+  std::deque<TimeNode> nodes;  // A vector would copy a million nodes while it grows.
+  std::string of;              // "mean over 8 devices"; empty: there is one device.
 };
 
 // "step" of "train.py(12): step" and of "$train.py:12 step".
-std::string FunctionOf(const TimeNode& node);
+std::string_view FunctionOf(const TimeNode& node);
 
 // No nodes if run.db has no tree. An error if the tree is damaged.
 Result<TimeNodes> LoadTimeNodes(store::RunDb& db);

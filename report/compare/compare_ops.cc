@@ -173,9 +173,9 @@ void CompareOps::CountRuns(const Table& labels) {
 }
 
 Status CompareOps::LoadKernels() {
-  XLATRACE_ASSIGN(const Table configs, store::ScanConfigs(db_));
+  XLATRACE_ASSIGN(const store::PackedTable configs, store::ScanConfigs(db_));
   std::unordered_map<int64_t, size_t> config_row;
-  for (size_t i = 0; i < configs.rows.size(); ++i) {
+  for (size_t i = 0; i < configs.row_count(); ++i) {
     config_row.emplace(configs.Int(i, "config_id"), i);
   }
   XLATRACE_ASSIGN(const Table labels, store::ScanLabels(db_));
@@ -204,7 +204,7 @@ Status CompareOps::LoadKernels() {
       if (!configs.IsNull(row, "theoretical_occupancy_pct")) {
         use.occupancy_pct = configs.Real(row, "theoretical_occupancy_pct");
       }
-      const std::string kind = configs.Text(row, "kind");
+      const std::string_view kind = configs.Text(row, "kind");
       if (kind == "kernel") counts_.has_kernels = true;
       use.graph = kind == "graph";
     }

@@ -17,7 +17,7 @@ using store::Table;
 
 Status LaunchSites::Load() {
   XLATRACE_ASSIGN(configs_, store::ScanConfigs(page_.db));
-  for (size_t i = 0; i < configs_.rows.size(); ++i) {
+  for (size_t i = 0; i < configs_.row_count(); ++i) {
     config_rows_.emplace(configs_.Int(i, "config_id"), i);
   }
   XLATRACE_ASSIGN(label_shares_, store::ScanLabelShares(page_.db));
@@ -51,7 +51,7 @@ int64_t LaunchSites::Find(uint64_t key, const store::ScannedActivity& activity) 
         site.op = op->second;
         site.part = part_of_op_[op->second];
       }
-    } else if (const std::string kind = KindOf(site.config_id);
+    } else if (const std::string_view kind = KindOf(site.config_id);
                kind == "memcpy" || kind == "memset") {
       site.part = kCopyPartIndex;
     } else if (IsCollective(site.config_id)) {
@@ -62,9 +62,9 @@ int64_t LaunchSites::Find(uint64_t key, const store::ScannedActivity& activity) 
   return found->second;
 }
 
-std::string LaunchSites::KindOf(int64_t config_id) const {
+std::string_view LaunchSites::KindOf(int64_t config_id) const {
   const auto config = config_rows_.find(config_id);
-  return config == config_rows_.end() ? std::string() : configs_.Text(config->second, "kind");
+  return config == config_rows_.end() ? std::string_view() : configs_.Text(config->second, "kind");
 }
 
 bool LaunchSites::IsCollective(int64_t config_id) const {
@@ -92,13 +92,13 @@ void LaunchSites::AddOpsWithoutInstruction() {
         }
         module = labels_.Int(label->second, "module_id");
       }
-      const std::string kind = KindOf(site.config_id);
+      const std::string_view kind = KindOf(site.config_id);
       // ROCm copies with kernels.
       const bool copies = kind == "memcpy" || reason == Text(model::Reason::kTransfer);
-      const std::string op_kind = kind == "memset"               ? kind
-                                  : copies                       ? "copy"
-                                  : IsCollective(site.config_id) ? "collective"
-                                                                 : "other";
+      const std::string op_kind(kind == "memset"               ? kind
+                                : copies                       ? "copy"
+                                : IsCollective(site.config_id) ? "collective"
+                                                               : "other");
       const auto [found, added] =
           rows.emplace(std::tuple(reason, op_kind, module), static_cast<int64_t>(page_.ops.size()));
       if (added) {
@@ -127,11 +127,11 @@ void LaunchSites::AddOpsWithoutInstruction() {
 
 // Numbers of the view `kernel`, by symbol: it would sort all launches to find them, and the sums
 // are here. Launches without a symbol are one kernel there.
-std::map<std::string, std::string> LaunchSites::KernelHandles() const {
+std::map<std::string_view, std::string> LaunchSites::KernelHandles() const {
   // Sums the finest rows that the source has, as the view `launch` does.
   const std::string& finest = page_.view.granularity;
   const std::string launch_kind = finest == "kernel" || finest == "op" ? finest : "range";
-  std::map<std::string, int64_t> time;
+  std::map<std::string_view, int64_t> time;
   for (const Site& site : sites_) {
     const size_t config = config_rows_.at(site.config_id);
     if (configs_.Text(config, "kind") != launch_kind) continue;
@@ -142,15 +142,16 @@ std::map<std::string, std::string> LaunchSites::KernelHandles() const {
 
 void LaunchSites::Write(const LaunchedIn& launched_in) {
   struct Kernel {
-    std::string name, symbol, kind;
+    std::string_view name, symbol, kind;
     int64_t ns = 0, calls = 0, self_ns = 0, occurrences = 0;
+    int64_t row = 0;  // Of the table `kernels`.
   };
   // As the view `kernel` groups them: by symbol; what is no kernel, by name.
-  using Key = std::pair<std::string, std::string>;
+  using Key = std::pair<std::string_view, std::string_view>;
   std::map<Key, Kernel> kernels_of;
   const auto key_of = [this](size_t config) {
-    std::string symbol = configs_.Text(config, "kernel_symbol");
-    if (!symbol.empty()) return Key(std::string(), std::move(symbol));
+    const std::string_view symbol = configs_.Text(config, "kernel_symbol");
+    if (!symbol.empty()) return Key({}, symbol);
     return Key(configs_.Text(config, "kind"), configs_.Text(config, "name"));
   };
   for (const Site& site : sites_) {
@@ -166,21 +167,19 @@ void LaunchSites::Write(const LaunchedIn& launched_in) {
     kernel.self_ns += site.self_ns;
     kernel.occurrences += site.occurrences;
   }
-  std::vector<const std::pair<const Key, Kernel>*> order;
-  for (const auto& entry : kernels_of) order.push_back(&entry);
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return a->second.self_ns > b->second.self_ns;
-  });
-  const std::map<std::string, std::string> handles = KernelHandles();
+  std::vector<Kernel*> order;
+  for (auto& [key, kernel] : kernels_of) order.push_back(&kernel);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Kernel* a, const Kernel* b) { return a->self_ns > b->self_ns; });
+  std::map<std::string_view, std::string> handles = KernelHandles();
   std::vector<NamedKernel> named;
-  for (const auto* entry : order) named.push_back({entry->second.name, entry->second.symbol});
-  const std::vector<std::string> names = KernelNames(named);
+  for (const Kernel* kernel : order) named.push_back({kernel->name, kernel->symbol});
+  std::vector<std::string> names = KernelNames(named);
   PageTable kernels("kernels", page_.blocks.strings());
   kernels.Declare("handle:text name:text symbol:text kind:word ns calls self_ns occurrences");
-  std::map<Key, int64_t> row_of;
-  for (const auto* entry : order) {
-    const auto& [key, kernel] = *entry;
-    row_of.emplace(key, static_cast<int64_t>(kernels.rows()));
+  for (Kernel* of_row : order) {
+    Kernel& kernel = *of_row;
+    kernel.row = static_cast<int64_t>(kernels.rows());
     const auto handle = handles.find(kernel.symbol);
     if (!kernel.symbol.empty() && handle != handles.end()) {
       kernels.SetText(0, handle->second);
@@ -195,6 +194,9 @@ void LaunchSites::Write(const LaunchedIn& launched_in) {
     kernels.EndRow();
   }
   page_.blocks.Write(kernels);
+  kernels = PageTable("kernels");
+  handles.clear();
+  names = {};
 
   PageTable sites("sites", page_.blocks.strings());
   sites.Declare(
@@ -207,7 +209,7 @@ void LaunchSites::Write(const LaunchedIn& launched_in) {
   for (const Site& site : sites_) {
     const size_t config = config_rows_.at(site.config_id);
     sites.Set(0, site.op);
-    sites.Set(1, row_of.at(key_of(config)));
+    sites.Set(1, kernels_of.at(key_of(config)).row);
     sites.SetText(2, configs_.Text(config, "kind"));
     sites.SetText(3, configs_.Text(config, "copy_kind"));
     const auto label = label_rows_.find(site.label_id);
@@ -220,7 +222,7 @@ void LaunchSites::Write(const LaunchedIn& launched_in) {
       sites.SetText(5, "none");
       sites.SetText(7, "unknown");
     }
-    const auto& cells = configs_.rows[config];
+    const std::vector<store::Cell> cells = configs_.Row(config);
     for (size_t c = first; c < cells.size(); ++c) SetCell(sites, 8 + c - first, cells[c]);
     const size_t sums = 8 + cells.size() - first;
     sites.Set(sums, site.ns);
@@ -236,9 +238,9 @@ void LaunchSites::Write(const LaunchedIn& launched_in) {
   WriteOpDevices();
   const auto kernel_of = [&](int64_t config_id) {
     const auto config = config_rows_.find(config_id);
-    const auto row =
-        config == config_rows_.end() ? row_of.end() : row_of.find(key_of(config->second));
-    return row == row_of.end() ? -1 : row->second;
+    const auto kernel =
+        config == config_rows_.end() ? kernels_of.end() : kernels_of.find(key_of(config->second));
+    return kernel == kernels_of.end() ? -1 : kernel->second.row;
   };
   WriteLaunchedIn("launched_in", launched_in.ByGroup(kernel_of));
   WriteLaunchedIn("launch_paths", launched_in.ByGroup(kernel_of, /*whole=*/true));

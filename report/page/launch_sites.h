@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -84,10 +85,10 @@ class LaunchSites {
   };
 
   int64_t Find(uint64_t key, const store::ScannedActivity& activity);
-  std::string KindOf(int64_t config_id) const;
+  std::string_view KindOf(int64_t config_id) const;
   // By its name, for a kernel that no instruction is known of.
   bool IsCollective(int64_t config_id) const;
-  std::map<std::string, std::string> KernelHandles() const;
+  std::map<std::string_view, std::string> KernelHandles() const;
   // Writes the devices of each op that only some devices with steady steps run.
   void WriteOpDevices() const;
   // Rows of label_shares_ by label.
@@ -98,7 +99,8 @@ class LaunchSites {
                        const std::map<int64_t, std::vector<LaunchPlace>>& places_of);
 
   PageContext& page_;
-  store::Table configs_, labels_, label_shares_;
+  store::PackedTable configs_;
+  store::Table labels_, label_shares_;
   std::unordered_map<int64_t, size_t> config_rows_, label_rows_;
   std::unordered_map<int64_t, size_t> part_of_op_;
   std::vector<Site> sites_;

@@ -61,7 +61,7 @@ class RowCollector {
     HostRows rows{.of = tree_.of};
     bool stepped = false;
     for (const size_t child : tree_.nodes[0].children) {
-      const std::string& kind = tree_.nodes[child].kind;
+      const std::string_view kind = tree_.nodes[child].kind;
       if (kind != "steps" && kind != "between_steps") continue;
       stepped = true;
       Visit(child);
@@ -90,9 +90,10 @@ class RowCollector {
   }
 
   void Add(const TimeNode& node) {
-    const std::string function = FunctionOf(node);
+    const std::string function(FunctionOf(node));
     const bool named = !node.source_file.empty();
-    HostRow& row = rows_[{function, node.source_file, named ? std::string() : node.kind}];
+    HostRow& row = rows_[{function, std::string(node.source_file),
+                          std::string(named ? std::string_view() : node.kind)}];
     row.function = function;
     row.source_file = node.source_file;
     if (!row.source_line || node.ns > row.kind_ns) row.source_line = node.source_line;

@@ -32,13 +32,13 @@ Result<TimeNodes> TreeOf(store::RunDb& db) {
 // "host: env.step", "op: fusion.3 (train.py:7)". A name that repeats the kind is left out.
 std::string NodeLabel(const TimeNode& node) {
   if (node.kind == "root") return "all recorded time";
-  std::string kind = node.kind;
+  std::string kind(node.kind);
   std::replace(kind.begin(), kind.end(), '_', ' ');
   std::string label = node.name.empty()   ? kind
-                      : node.kind == "op" ? node.name
+                      : node.kind == "op" ? std::string(node.name)
                                           : fmt::format("{}: {}", kind, node.name);
   if (node.source_file.empty()) return label;
-  const std::string file = node.source_file.substr(node.source_file.rfind('/') + 1);
+  const std::string_view file = node.source_file.substr(node.source_file.rfind('/') + 1);
   return node.source_line ? fmt::format("{} ({}:{})", label, file, *node.source_line)
                           : fmt::format("{} ({})", label, file);
 }
@@ -116,7 +116,7 @@ class TreeWriter {
 
 Json NodeJson(const TimeNodes& tree, size_t position) {
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(); };
-  const auto text_or_null = [](const std::string& text) {
+  const auto text_or_null = [](std::string_view text) {
     return text.empty() ? Json() : Json(text);
   };
   const TimeNode& node = tree.nodes[position];

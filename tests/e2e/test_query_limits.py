@@ -117,6 +117,33 @@ class QueryLimits(support.TestCase):
         done = self.run_program("query", self.run_db, "WITH a AS (SELECT 1 AS b) SELECT c FROM a")
         self.assertIn('"SELECT * FROM launch LIMIT 1"', done.stderr)
 
+    def hint_of(self, sql):
+        done = self.run_program("query", self.run_db, sql)
+        self.assertEqual((done.code, done.stdout), (1, ""), sql)
+        return done.stderr.split("hint: ", 1)[1]
+
+    def test_refused_statements_hint_at_a_copy(self):
+        for sql in ("DELETE FROM launch", "UPDATE x_config SET kind = 1", "ATTACH 'x.db' AS y", "VACUUM",
+                    "PRAGMA journal_mode=wal", "CREATE TABLE x(a)", "BEGIN"):
+            hint = self.hint_of(sql)
+            self.assertIn("SELECT", hint, sql)
+            self.assertIn(f"cp {self.run_db} copy.db", hint, sql)
+
+    def test_statements_that_cannot_be_read_hint_at_one_that_can(self):
+        for sql in ("", "  ;", "SELECT name FROM", "SELEKT 1"):
+            self.assertIn(f'xlatrace query {self.run_db} "SELECT * FROM launch LIMIT 10"', self.hint_of(sql), sql)
+        self.assertIn("once for each statement", self.hint_of("SELECT 1; SELECT 2"))
+        self.assertIn("functions on values", self.hint_of("SELECT load_extension('x')"))
+        self.assertIn("device.name", self.hint_of("SELECT name FROM process, device"))
+
+    def test_json_keeps_columns_of_equal_names(self):
+        sql = "SELECT 1 AS a, 2 AS a, 3 AS [a:1], 4 AS a, 5 AS b"
+        done = self.run_program("query", self.run_db, sql, "--format", "json")
+        self.assertEqual(done.code, 0, done.stderr)
+        row = json.loads(done.stdout)["rows"][0]
+        self.assertEqual(sorted(row.values()), [1, 2, 3, 4, 5])
+        self.assertEqual((row["a"], row["a:1"], row["b"]), (1, 3, 5))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -39,7 +39,7 @@ def kineto(path, kernels, streams=None, devices=1):
         out.write("]}")
 
 
-def module(path, instructions, metadata=lambda i: f'op_name="jit(f)/op_{i}"', shared=0):
+def module(path, instructions, metadata=lambda i: f'op_name="jit(f)/op_{i}"', shared=0, inner=None):
     """HLO text whose entry calls so many fusions; `shared`: all the one computation of that size."""
     with open(path, "w") as out:
         out.write("HloModule jit_f, entry_computation_layout={(f32[8]{0})->f32[8]{0}}\n\n")
@@ -47,7 +47,8 @@ def module(path, instructions, metadata=lambda i: f'op_name="jit(f)/op_{i}"', sh
         last = "p"
         for i in range(max(shared, 1)):
             root = "ROOT " if i == max(shared, 1) - 1 else ""
-            out.write(f"  {root}%add.{i} = f32[8]{{0}} add(%{last}, %{last}), metadata={{{metadata(0)}}}\n")
+            out.write(f"  {root}%add.{i} = f32[8]{{0}} add(%{last}, %{last}), "
+                      f"metadata={{{inner(i) if inner else metadata(0)}}}\n")
             last = f"add.{i}"
         out.write("}\n\nENTRY %main (x: f32[8]) -> f32[8] {\n  %x = f32[8]{0} parameter(0)\n")
         last = "x"
@@ -89,6 +90,11 @@ def one_computation(folder, n):
     return with_module(folder, n, shared=n)
 
 
+def named_ops_of_one_computation(folder, n):
+    """Each fusion divides its time over a hundred framework ops."""
+    return with_module(folder, n, shared=100, inner=lambda i: f'op_name="jit(f)/layer_{i}/add"')
+
+
 def source_paths(folder, n):
     long = "/a" * n
     return with_module(folder, 4, metadata=lambda i: f'op_name="jit(f)/a" source_file="{long}/b{i}.py"'
@@ -128,6 +134,7 @@ KINDS = {
     "streams": (streams, 10_000, (["summary"], ["report"])),
     "numbered layers": (layers, 2_500, (["summary"], ["summary", "--by", "layer"], ["report"])),
     "one computation in all fusions": (one_computation, 500, (["summary"],)),
+    "named ops of one computation": (named_ops_of_one_computation, 1_000, (["summary"], ["report"])),
     "components of a source path": (source_paths, 10_000, (["summary"], ["report"])),
     "depth of scopes": (scope_depth, 2_500, (["summary"], ["report"])),
     "ops on eight devices": (devices, 10_000,

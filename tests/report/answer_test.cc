@@ -24,10 +24,11 @@ using testing::ElementsAre;
 // Builds a tree; parents are named by their position.
 class TreeOf {
  public:
-  size_t Add(size_t parent, std::string kind, std::string name, int64_t ns, int64_t spread = 0) {
+  size_t Add(size_t parent, std::string_view kind, std::string_view name, int64_t ns,
+             int64_t spread = 0) {
     TimeNode node{.node_id = static_cast<int64_t>(tree.nodes.size()) + 1,
-                  .kind = std::move(kind),
-                  .name = std::move(name),
+                  .kind = tree.texts->Add(kind),
+                  .name = tree.texts->Add(name),
                   .ns = ns};
     node.per_step_ns = ns;
     node.p25_ns = ns - spread;
@@ -37,11 +38,11 @@ class TreeOf {
     if (position != parent) tree.nodes[parent].children.push_back(position);
     return position;
   }
-  size_t AddOp(size_t parent, std::string name, int64_t ns, std::string phase,
-               std::string op_kind) {
-    const size_t position = Add(parent, "op", std::move(name), ns);
-    tree.nodes[position].phase = std::move(phase);
-    tree.nodes[position].op_kind = std::move(op_kind);
+  size_t AddOp(size_t parent, std::string_view name, int64_t ns, std::string_view phase,
+               std::string_view op_kind) {
+    const size_t position = Add(parent, "op", name, ns);
+    tree.nodes[position].phase = tree.texts->Add(phase);
+    tree.nodes[position].op_kind = tree.texts->Add(op_kind);
     return position;
   }
   Descent Descend(TimeUnit unit = TimeUnit::kStep) const { return DescendFrom(tree, 0, unit); }

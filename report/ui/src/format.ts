@@ -54,7 +54,11 @@ export function duration(ns: number): string {
   if (size < 999.5e6) return `${significant(ns / 1e6)} ms`;
   if (size < 120e9) return `${significant(ns / 1e9)} s`;
   const seconds = Math.round(size / 1e9);
-  const text = `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`;
+  const minutes = Math.round(size / 60e9);
+  const text =
+    seconds >= 3600
+      ? `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')} min`
+      : `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`;
   return ns < 0 ? `−${text}` : text;
 }
 

@@ -142,11 +142,11 @@ void CollectHostCode(const TimeNodes& tree, size_t position, std::vector<Compile
       continue;
     }
     if (node.source_file.empty()) continue;
-    causes.push_back({.kind = node.kind,
-                      .function = FunctionOf(node),
+    causes.push_back({.kind = std::string(node.kind),
+                      .function = std::string(FunctionOf(node)),
                       .text = node.kind == "host" ? "code of the program outside of steps"
-                                                  : node.kind + " outside of steps",
-                      .source_file = node.source_file,
+                                                  : fmt::format("{} outside of steps", node.kind),
+                      .source_file = std::string(node.source_file),
                       .source_line = node.source_line,
                       .ns = node.ns});
   }

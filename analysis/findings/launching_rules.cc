@@ -93,10 +93,10 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
   int64_t waits = 0;
   const std::string place = AddHostWaits(context, finding, &waits);
   if (!place.empty()) {
-    const std::string copies = CopiesOfWaits(context, waits);
     finding.values["during"] = " in " + place;
-    if (const std::string copies = CopiesOfWaits(context, waits); !copies.empty())
+    if (const std::string copies = CopiesOfWaits(context, waits); !copies.empty()) {
       finding.evidence.Add("about as many " + copies, waits, "count");
+    }
   }
   // Without the wait the queue would not be empty; with it, faster launching fills it sooner.
   if (const int64_t refilling = RefillingNs(context, kind.claims); 3 * refilling >= kind.ns) {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "report/answer/visible_nodes.h"
+
 namespace xlatrace::report {
 namespace {
 
@@ -151,6 +153,7 @@ Result<Answer> LoadAnswer(store::RunDb& db) {
   XLATRACE_ASSIGN(const TimeNodes tree, LoadTimeNodes(db));
   answer.has_tree = !tree.nodes.empty();
   if (!answer.has_tree) return answer;
+  answer.visible = VisibleNodes(tree);
   answer.run = RunOf(tree);
   answer.step = StepOf(tree);
   if (answer.step) {

@@ -158,7 +158,7 @@ Status AddHostCode(store::RunDb& db, int64_t least_ns, std::vector<CompileCause>
   if (tree.nodes.empty()) return {};
   std::vector<CompileCause> found;
   for (const size_t child : tree.nodes[0].children) {
-    const std::string& kind = tree.nodes[child].kind;
+    const std::string_view kind = tree.nodes[child].kind;
     if (kind == "startup" || kind == "between_steps") CollectHostCode(tree, child, found);
   }
   std::map<std::tuple<std::string, std::string, std::string>, CompileCause> by_function;

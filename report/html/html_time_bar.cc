@@ -40,9 +40,10 @@ int64_t NodeTime(const TimeNode& node, bool per_step) {
   return per_step ? node.per_step_ns.value_or(0) : node.ns;
 }
 
-std::string NodeKindText(std::string kind) {
-  std::replace(kind.begin(), kind.end(), '_', ' ');
-  return kind;
+std::string NodeKindText(std::string_view kind) {
+  std::string text(kind);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
 }
 
 std::string_view NodeColor(std::string_view kind) {
@@ -70,7 +71,7 @@ std::vector<TreePiece> PhasesOf(const RunView& view) {
 }
 
 TreeLevel LevelOf(const RunView& view, size_t position, bool per_step) {
-  const TimeNodes& tree = view.answer.tree;
+  const TimeNodes& tree = view.answer.visible;
   const TimeNode& node = tree.nodes[position];
   TreeLevel level{.name = node.kind == "root" ? "run" : NodeKindText(node.kind),
                   .ns = NodeTime(node, per_step),
@@ -84,8 +85,8 @@ TreeLevel LevelOf(const RunView& view, size_t position, bool per_step) {
     }
     const std::string kind = NodeKindText(child.kind);
     const std::string words = child.name.empty()   ? kind
-                              : child.kind == "op" ? child.name
-                                                   : kind + ": " + child.name;
+                              : child.kind == "op" ? std::string(child.name)
+                                                   : fmt::format("{}: {}", kind, child.name);
     level.pieces.push_back({words, std::string(NodeColor(child.kind)), NodeTime(child, per_step)});
   }
   return level;
@@ -94,7 +95,7 @@ TreeLevel LevelOf(const RunView& view, size_t position, bool per_step) {
 // The run, and below it the typical step; without one, the way to the part that the answer names.
 std::vector<TreeLevel> LevelsOf(const RunView& view) {
   const Answer& answer = view.answer;
-  const TimeNodes& tree = answer.tree;
+  const TimeNodes& tree = answer.visible;
   std::vector<TreeLevel> levels = {LevelOf(view, 0, false)};
   if (answer.step) {
     for (size_t i = 0; i < tree.nodes.size(); ++i) {
@@ -106,8 +107,12 @@ std::vector<TreeLevel> LevelsOf(const RunView& view) {
   if (!answer.run) return levels;
   for (const TimePart& part : answer.run->descent.path) {
     if (levels.size() == kMaxLevels) break;
-    if (part.nodes.size() != 1 || part.nodes[0] == 0) continue;
-    TreeLevel level = LevelOf(view, part.nodes[0], false);
+    if (part.node_ids.size() != 1) continue;
+    const auto node =
+        std::find_if(tree.nodes.begin(), tree.nodes.end(),
+                     [&](const TimeNode& known) { return known.node_id == part.node_ids[0]; });
+    if (node == tree.nodes.begin() || node == tree.nodes.end()) continue;
+    TreeLevel level = LevelOf(view, static_cast<size_t>(node - tree.nodes.begin()), false);
     if (level.pieces.size() > 1) levels.push_back(std::move(level));
   }
   return levels;
@@ -168,7 +173,7 @@ void WriteLegend(HtmlWriter& html, const TreeLevel& level) {
 
 void WriteTimeBar(HtmlWriter& html, const RunView& view) {
   const Answer& answer = view.answer;
-  if (!answer.has_tree || answer.tree.nodes[0].ns <= 0) return;
+  if (!answer.has_tree || answer.visible.nodes[0].ns <= 0) return;
   std::vector<TreeLevel> levels = LevelsOf(view);
   std::string label = "Recorded time by part.";
   for (const TreePiece& piece : levels.back().pieces) {

@@ -19,41 +19,22 @@ namespace {
 
 using store::Statement;
 
-// A node below both shares is no part that a reader can see: a bar of 1,000 px has 0.1 px for it.
-// The page shows the sum of these nodes below their parent.
-constexpr int64_t kMinPartsPerRun = 20'000;
-constexpr int64_t kMinPartsPerStep = 20'000;
 // Stacks with the most idle time; the others are one sum.
 constexpr size_t kMaxGapStackCount = 2'000;
 
-bool IsVisible(const TimeNode& node, const TimeNode& root, int64_t step_ns) {
-  return node.ns * kMinPartsPerRun >= root.ns ||
-         node.per_step_ns.value_or(0) * kMinPartsPerStep >= std::max<int64_t>(1, step_ns);
-}
-
+// The page shows the sum of invisible nodes below their parent.
 void WriteTree(PageContext& page) {
-  const TimeNodes& tree = page.view.answer.tree;
+  const TimeNodes& tree = page.view.answer.visible;
   PageTable table("time_tree", page.blocks.strings());
   table.Declare(
       "parent>time_tree node_id kind:word name:text phase:word op_kind:word handle:text"
       " source_file:text source_line ns per_step_ns p25_ns p75_ns");
   page.meta["tree_of"] = tree.of;
   if (tree.nodes.empty()) return page.blocks.Write(table);
-  int64_t step_ns = 0;
-  for (const TimeNode& node : tree.nodes) {
-    if (node.kind == "step") step_ns = node.per_step_ns.value_or(0);
-  }
   std::vector<int64_t> parent_row(tree.nodes.size(), -1);  // -1: the root.
-  std::vector<bool> shown(tree.nodes.size(), false);
-  shown[0] = true;
   for (size_t i = 0; i < tree.nodes.size(); ++i) {
-    if (!shown[i]) continue;
     const TimeNode& node = tree.nodes[i];
-    const auto row = static_cast<int64_t>(table.rows());
-    for (const size_t child : node.children) {
-      shown[child] = IsVisible(tree.nodes[child], tree.nodes[0], step_ns);
-      parent_row[child] = row;
-    }
+    for (const size_t child : node.children) parent_row[child] = static_cast<int64_t>(i);
     if (parent_row[i] >= 0) table.Set(0, parent_row[i]);
     table.Set(1, node.node_id);
     table.SetText(2, node.kind);

@@ -227,12 +227,12 @@ bool AboutTheSame(const TimePart& larger, const TimePart& smaller) {
 // The innermost part that is nearly all of a part: an op rather than the forward pass around it.
 TimePart Concentrated(const Divider& divider, TimePart part) {
   while (true) {
-    std::vector<TimePart> parts = divider.PartsOf(part);
+    const std::vector<Divider::Group> parts = divider.PartsOf(part);
     if (parts.empty() ||
         static_cast<double>(parts[0].ns) < kMinConcentratedShare * static_cast<double>(part.ns)) {
       return part;
     }
-    part = std::move(parts[0]);
+    part = divider.Of(parts[0]);
   }
 }
 

@@ -68,14 +68,7 @@ TEST(FirstScreen, FactsArePerStepIfStepsAreSteady) {
   EXPECT_GOLDEN_TEXT(Said(view, "attributed"));
   // The raw figures.
   EXPECT_EQ(FirstFacts(view)[0].ns, 10'000'000);
-  EXPECT_EQ(Said(view, "exposed"), "");
   EXPECT_EQ(Said(view, "flop-rate"), "");
-}
-
-TEST(FirstScreen, ExposedCollectivesHaveTheirShareOfTheStep) {
-  RunView view = TwoSteps();
-  view.step_parts[static_cast<size_t>(StepPart::kExposedCollective)] = 500'000;
-  EXPECT_GOLDEN_TEXT(Said(view, "exposed"));
 }
 
 // 2e12 operations in 20 ms are 100 TFLOP/s. The product that reaches 50% of its peak does 1e12 in

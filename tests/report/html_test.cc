@@ -173,7 +173,7 @@ TEST(HtmlTest, PageHasTheFiguresOfTheRun) {
   EXPECT_THAT(page, HasSubstr("55.5%"));  // Backward: 14.6 of 26.3 ms.
   EXPECT_THAT(page, HasSubstr("99.3%"));  // Attributed.
   EXPECT_GOLDEN_TEXT(ShownText(page));
-  EXPECT_THAT(page, HasSubstr("<b>B&nbsp; 14.6</b>"));
+  EXPECT_THAT(page, HasSubstr("<b>backward 14.6 ms</b>"));
   EXPECT_THAT(page, HasSubstr("embeddings.py:84"));
   EXPECT_THAT(page, HasSubstr("\u00d78</span>"));
   EXPECT_THAT(page, HasSubstr("clock_samples"));

@@ -71,4 +71,17 @@ bool IsCudaCoreProduct(std::string_view kernel) {
   return HasAny(name, {"sgemm", "_ffma_", "scudnn", "simt_s"});
 }
 
+std::string ShortKernelName(std::string_view name) {
+  constexpr size_t kMaxColumns = 40;
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  if (const size_t at = name.find(kAnonymous); at != name.npos && at < name.find('<')) {
+    name.remove_prefix(at + kAnonymous.size());
+  }
+  name = name.substr(0, name.find_first_of("<("));
+  const size_t colon = name.rfind(':');
+  if (colon != name.npos) name = name.substr(colon + 1);
+  if (name.size() <= kMaxColumns) return std::string(name);
+  return std::string(name.substr(0, kMaxColumns - 2)) + "..";
+}
+
 }  // namespace xlatrace::analysis

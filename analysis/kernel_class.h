@@ -10,6 +10,7 @@
 #define XLATRACE_ANALYSIS_KERNEL_CLASS_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace xlatrace::analysis {
@@ -34,6 +35,10 @@ KernelClass KernelClassOf(std::string_view name);
 
 // A product or convolution in f32 on CUDA cores, not on tensor cores.
 bool IsCudaCoreProduct(std::string_view name);
+
+// The function of a demangled kernel without namespaces and template arguments, at most 40 columns:
+// "cunn_SoftMaxForward".
+std::string ShortKernelName(std::string_view name);
 
 }  // namespace xlatrace::analysis
 

@@ -11,7 +11,7 @@ namespace xlatrace::analysis::findings {
 namespace {
 
 constexpr int kMinPlaceColumns = 12;
-constexpr int kMinValueColumns = 8;
+constexpr int kMinValueColumns = 16;
 
 // Calls `text` for text between place holders, and `name` for names of place holders.
 template <typename OnText, typename OnName>
@@ -132,6 +132,8 @@ std::string FillTitle(std::string_view pattern, const Values& values, std::strin
     for (const auto& [name, value] : used) width += DisplayWidth(value);
     return width - kMaxTitleColumns;
   };
+  // The place is more useful than the end of a long name.
+  ShortenLongest(used, excess());
   if (excess() > 0 && has_place) {
     const int left = DisplayWidth(place) - excess();
     if (used.empty() && left < kMinPlaceColumns) {
@@ -140,7 +142,6 @@ std::string FillTitle(std::string_view pattern, const Values& values, std::strin
       place = ShortenedPlace(place, std::max({left, kMinPlaceColumns, DisplayWidth(place) / 2}));
     }
   }
-  ShortenLongest(used, excess());
   if (excess() > 0) place.clear();
   std::string filled;
   Parse(

@@ -41,7 +41,7 @@ constexpr auto kTexts = std::to_array<FindingTexts>({
 
     // Compilation.
     {.key = "autotuning",
-     .title = "Keep the results of autotuning of {function}",
+     .title = "Keep autotuning results of {function}",
      .action = "Set `jax_compilation_cache_dir`, or "
                "`--xla_gpu_per_fusion_autotune_cache_dir=DIR` in XLA_FLAGS. The next run reads "
                "the results from there.",
@@ -151,7 +151,7 @@ constexpr auto kTexts = std::to_array<FindingTexts>({
                "each iteration of a Python loop, and XLA compiles all of them.",
      .check = "The view `compile_detail` lists fewer equations."},
     {.key = "slow_compile/operations",
-     .title = "Jit the {count} operations outside of jit{at}",
+     .title = "Jit {count} single operations{at}",
      .action = "Put the operations into one jitted function, or compute initial values with NumPy. "
                "JAX compiles each operation outside of jit per shape and dtype.",
      .check = "The view `compile` has fewer rows with `is_operation`."},
@@ -177,24 +177,24 @@ constexpr auto kTexts = std::to_array<FindingTexts>({
          "compilations, set `jax_persistent_cache_min_compile_time_secs` to 0.",
      .check = ""},
     {.key = "slow_import",
-     .title = "Import {module} later, or not at all{at}",
+     .title = "Import {module} later{at}",
      .action = "Import the module in the function that needs it. Keep work out of the top level of "
                "the module.",
      .check = "`python -X importtime -c 'import {module}'` prints a shorter time."},
     {.key = "evaluation",
-     .title = "Run the evaluation {function} less often{at}",
+     .title = "Run {function} less often{at}",
      .action = "Evaluate on fewer batches, or less often. A separate process can evaluate a "
                "checkpoint while the training continues.",
      .check = "More steps run in the same time, and each step takes as long as before."},
 
     {.key = "context_start",
-     .title = "Create the device context once, before the work",
+     .title = "Reuse the device context",
      .action =
          "Run several jobs in one process, and warm up before the measured part. Load modules "
          "at their first use (`CUDA_MODULE_LOADING=LAZY`, default since CUDA 12.2).",
      .check = "The node backend_start of `time_tree` takes less time."},
     {.key = "startup_code",
-     .title = "Shorten {function} before the first step{at}",
+     .title = "Shorten {function}{at}",
      .action = "Make {function} shorter, or keep its result in a file. Or run it in another thread "
                "beside imports and compilation.",
      .check = "The node startup of `time_tree` has less time in {function}."},
@@ -484,7 +484,7 @@ constexpr auto kTexts = std::to_array<FindingTexts>({
 
     // Several programs.
     {.key = "eager_ops",
-     .title = "Move {count} small programs into the jitted step{at}",
+     .title = "Move {count} programs into the step{at}",
      .action = "Compute inside jit, or on the host with NumPy. Between steps run {programs}.",
      .check = "Only the main module runs in a step."},
     {.key = "eager_kernels",
@@ -506,7 +506,7 @@ constexpr auto kTexts = std::to_array<FindingTexts>({
                "left out.",
      .check = ""},
     {.key = "eager_programs",
-     .title = "Jit the function that calls {count} programs{at}",
+     .title = "Jit the caller of {count} programs{at}",
      .action = "Put `jax.jit` around the function that calls the programs. XLA then fuses their "
                "operations into few passes over memory.",
      .check = "One program runs instead, and fewer bytes are moved.",
@@ -531,12 +531,12 @@ constexpr auto kTexts = std::to_array<FindingTexts>({
                "{op} takes {more} longer than on the median device.",
      .check = ""},
     {.key = "arrival_skew/device_op",
-     .title = "Make {op} on {device} as fast as elsewhere{at}",
+     .title = "Speed up {op} on {device}{at}",
      .action = "Compare the data and the clocks of {device} with those of other devices. The shape "
                "is the same, and {op} takes {more} longer.",
      .check = ""},
     {.key = "arrival_skew/device_scatter",
-     .title = "Make {op} on {device} as fast as elsewhere{at}",
+     .title = "Speed up {op} on {device}{at}",
      .action = "Check for many additions to the same row on {device}, because they wait for each "
                "other. The shape is the same, and {op} takes {more} longer.",
      .check = ""},
@@ -619,7 +619,7 @@ constexpr auto kTexts = std::to_array<FindingTexts>({
                "(`jax_default_matmul_precision`), or use BF16_BF16_F32_X3. This changes numerics.",
      .check = "The name of the kernel contains no sgemm, and the loss curve is unchanged."},
     {.key = "gemm_bad_dims",
-     .title = "Pad dimension {size} of the product to {padded}{at}",
+     .title = "Pad dimension {size} to {padded}{at}",
      .action = "Make the array {padded} wide, and mask the added elements. Tensor cores load rows "
                "at full width only if rows are multiples of 16 bytes.",
      .check = "The product reaches the rate of products with even sizes."},
@@ -670,7 +670,7 @@ constexpr auto kTexts = std::to_array<FindingTexts>({
      .in_tensorflow = "Compute scores in bf16, because TensorFlow has no fused attention for GPUs. "
                       "Keras 3 on JAX has one: `MultiHeadAttention(flash_attention=True)`."},
     {.key = "attention_unfused/kernels",
-     .title = "Use fused attention instead of {kernel}",
+     .title = "Fuse the attention around {kernel}",
      .action = "Use `jax.nn.dot_product_attention(..., implementation='cudnn')`, or "
                "`torch.nn.functional.scaled_dot_product_attention`.",
      .check = "A kernel with flash or fmha in its name replaces the softmax.",
@@ -719,7 +719,7 @@ constexpr auto kTexts = std::to_array<FindingTexts>({
                "pass 16 bits, or write one Pallas or Triton kernel.",
      .check = "One fusion replaces two, and the bytes per step fall."},
     {.key = "register_pressure",
-     .title = "Split the fusion with {registers} registers{at}",
+     .title = "Use fewer than {registers} registers{at}",
      .action =
          "Cut the fusion with `lax.optimization_barrier`, or vmap over fewer elements. Or use "
          "a checkpoint boundary, or f32 instead of f64.",
@@ -742,7 +742,7 @@ constexpr auto kTexts = std::to_array<FindingTexts>({
      .action = "",
      .check = ""},
     {.key = "scatter_add/one_hot",
-     .title = "Use a one-hot product for the {embedding}lookup{at}",
+     .title = "Use a one-hot product{at}",
      .action = "Use `jax.nn.one_hot(ids, size) @ table`, whose gradient is a matrix product. Or "
                "sort the ids, and use `jax.ops.segment_sum(..., indices_are_sorted=True)`.",
      .check = "",
@@ -776,7 +776,7 @@ constexpr auto kTexts = std::to_array<FindingTexts>({
          "Use fewer layers of dropout and noise. Or draw the numbers of several layers "
          "at once: `tf.random.stateless_uniform(..., alg='philox')`."},
     {.key = "slow_custom_call",
-     .title = "Speed up or avoid the call {target}{at}",
+     .title = "Speed up or avoid {target}{at}",
      .action = "Compare the call with plain jnp code, because XLA cannot fuse into it. Tune its "
                "tiles and stages for this shape.",
      .check = "The custom call takes less time."},

@@ -98,18 +98,6 @@ Kernel Sum(const std::map<std::string, Kernel>& of) {
   return sum;
 }
 
-// Without the namespace and template arguments, to 40 characters.
-std::string ShortName(std::string_view name) {
-  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-  if (const size_t at = name.find(kAnonymous); at != name.npos && at < name.find('<')) {
-    name.remove_prefix(at + kAnonymous.size());
-  }
-  name = name.substr(0, name.find_first_of("<("));
-  const size_t colon = name.rfind(':');
-  if (colon != name.npos) name = name.substr(colon + 1);
-  return name.size() <= 40 ? std::string(name) : std::string(name.substr(0, 38)) + "..";
-}
-
 void ReportWork(const Context& context, const ForeignWork& work, Report& report) {
   std::vector<std::pair<int64_t, std::string>> parts;
   for (size_t c = 0; c < work.classes.size(); ++c) {
@@ -138,7 +126,7 @@ void ReportWork(const Context& context, const ForeignWork& work, Report& report)
   const Kernel attention = work.classes[static_cast<size_t>(KernelClass::kAttention)];
   const double share = static_cast<double>(attention.ns) / static_cast<double>(work.ns);
   if (share >= 0.05) {
-    const std::string most = ShortName(Largest(work.attention).first);
+    const std::string most = ShortKernelName(Largest(work.attention).first);
     report.Fine("attention_unfused",
                 {"attention is fused",
                  work.attention.size() == 1
@@ -201,10 +189,10 @@ void ExposedByName(const Context& context, const NamedCommunication& all, Report
   Finding finding;
   finding.id = "exposed_collective";
   finding.variant = all.is_split ? "kernel" : "kernel_with_waiting";
-  finding.values["collective"] = ShortName(most.name);
+  finding.values["collective"] = ShortKernelName(most.name);
   finding.sentence = {
       fmt::format("Communication that nothing hides is {}", context.words.OfStep(Percent(share))),
-      fmt::format("{}{}, most of it in {}", Time(transfer), beyond, ShortName(most.name))};
+      fmt::format("{}{}, most of it in {}", Time(transfer), beyond, ShortKernelName(most.name))};
   finding.saves_high_ns = transfer;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
@@ -217,7 +205,7 @@ void ExposedByName(const Context& context, const NamedCommunication& all, Report
     finding.evidence.Add(context.words.PerStep("of that, waiting for other devices,"), wait, "ns");
   }
   finding.evidence
-      .Add(context.words.PerStep(ShortName(most.name) + " among them,"), context.PerStep(most.ns),
+      .Add(context.words.PerStep(ShortKernelName(most.name) + " among them,"), context.PerStep(most.ns),
            "ns")
       .Add(context.words.PerStep("its launches,"), context.PerStep(most.count), "count");
   AddLongest(context, most.name, finding);
@@ -239,7 +227,7 @@ void WaitingByName(const Context& context, const NamedCommunication& all, Report
     const std::string late_words = DeviceWords(context, late->first);
     const std::string waits_words = DeviceWords(context, waits->first);
     const int64_t ns = context.PerStep(wait);
-    const std::string name = ShortName(named.name);
+    const std::string name = ShortKernelName(named.name);
     // A device that is slower comes last again and again; stalls come now here, now there.
     const auto times = named.last.find(late->first);
     const int64_t late_times = times == named.last.end() ? 0 : times->second;
@@ -318,7 +306,7 @@ void CudaCoreProducts(const Context& context, const ForeignWork& work, Report& r
   const bool tf32 = *major >= kMinTf32Major;
   Finding finding;
   finding.id = "no_tensor_core";
-  finding.values["kernel"] = ShortName(Largest(work.cuda_cores).first);
+  finding.values["kernel"] = ShortKernelName(Largest(work.cuda_cores).first);
   if (!tf32) finding.variant = "fp16";
   finding.sentence = {fmt::format("Matrix products in f32 on CUDA cores are {}",
                                   context.words.OfStep(Percent(context.ShareOfStep(ns)))),

@@ -140,7 +140,7 @@ void ReportKernelAttention(const Context& context, Report& report) {
   Finding finding;
   finding.id = "attention_unfused";
   finding.variant = "kernels";
-  finding.values["kernel"] = time.kernel;
+  finding.values["kernel"] = ShortKernelName(time.kernel);
   finding.sentence = {fmt::format("Attention runs as separate kernels, {} of the {}",
                                   Percent(context.ShareOfSpan(all_ns)), context.words.whole),
                       fmt::format("{} of it is the softmax between the products", Time(saves_ns))};

@@ -101,7 +101,7 @@ class AnswerWriter {
     static constexpr std::array kCompileKinds = {"compile", "recompilation", "trace",   "lower",
                                                  "passes",  "codegen",       "autotune"};
     static constexpr std::array kCompileFindings = {"recompile", "slow_compile", "baked_constant",
-                                                    "cache_miss"};
+                                                    "cache_miss", "autotuning"};
     const auto has = [](const auto& list, std::string_view text) {
       return std::find(list.begin(), list.end(), text) != list.end();
     };
@@ -251,7 +251,8 @@ class AnswerWriter {
   }
 
   void AddLimit(SentenceBuilder& reason, const LimitFigure& limit) const {
-    const std::string share = fmt::format("{:.0f}%", 100 * limit.of_limit);
+    const std::string share = limit.of_limit < 0.01 ? std::string("less than 1%")
+                                                    : fmt::format("{:.0f}%", 100 * limit.of_limit);
     if (limit.copies) {
       reason.Text(fmt::format("These copies move {}", ByteRate(limit.bytes_per_s)));
       if (limit.limit_bytes_per_s > 0) {

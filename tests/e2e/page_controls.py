@@ -550,7 +550,7 @@ class KernelsOnly(Browser):
         page.wait_for_function("() => /[?&]t=/.test(location.hash)")
         first, at = self.in_sight(page)
         self.assertGreaterEqual(len(first), 1)
-        self.assertIn("next k", page.get_by_test_id("next-launch").inner_text())
+        self.assertRegex(page.get_by_test_id("next-launch").inner_text(), r"^k\d+ [\d,]+ ›")
         before = browser_quiet.address(page)
         page.keyboard.press("n")
         page.wait_for_function("(u) => location.href !== u", arg=before)

@@ -11,6 +11,7 @@ import type { TableProps } from '../components/table/props';
 import { TextButton } from '../components/text';
 import { useReport } from '../ctx';
 import type { Report } from '../data/report';
+import { duration } from '../format';
 import { kindWords, phaseWords } from '../phases';
 import { navigate } from '../state';
 import { ChangeTable, CompareHeading } from './compare/changes';
@@ -51,10 +52,12 @@ export function ComparePage(): VNode {
     return <NoPage id="compare" title="Nothing to compare with" />;
   }
   const { meta } = c;
+  const ends = endsOf(report);
   if (meta.same_recording || (meta.unchanged && state.args['rows'] !== '1'))
     return (
       <p class="note good" data-testid="compare-verdict">
         {meta.same_recording ? meta.verdict : meta.heading}{' '}
+        {!meta.same_recording && ends && `${duration(ends.base)} → ${duration(ends.now)}. `}
         {!meta.same_recording && (
           <TextButton onClick={() => navigate({ args: { rows: '1' } })}>show the rows</TextButton>
         )}
@@ -140,7 +143,7 @@ export function ComparePage(): VNode {
           c={c}
           chosen={chosen}
           usual={usual}
-          ends={endsOf(report)}
+          ends={ends}
         />
       )}
       <CompareHeading

@@ -11,7 +11,8 @@ namespace xlatrace::analysis::findings {
 namespace {
 
 constexpr int kMinPlaceColumns = 12;
-constexpr int kMinValueColumns = 16;
+constexpr int kReadableValueColumns = 16;
+constexpr int kMinValueColumns = 8;
 
 // Calls `text` for text between place holders, and `name` for names of place holders.
 template <typename OnText, typename OnName>
@@ -55,7 +56,7 @@ std::string ShortenedPlace(const std::string& place, int columns) {
 }
 
 // A longer value is shortened first, so that short values stay whole.
-void ShortenLongest(std::map<std::string_view, std::string>& values, int excess) {
+void ShortenLongest(std::map<std::string_view, std::string>& values, int excess, int min_columns) {
   while (excess > 0) {
     const auto longest =
         std::max_element(values.begin(), values.end(), [](const auto& a, const auto& b) {
@@ -63,8 +64,8 @@ void ShortenLongest(std::map<std::string_view, std::string>& values, int excess)
         });
     if (longest == values.end()) return;
     const int before = DisplayWidth(longest->second);
-    if (before <= kMinValueColumns) return;
-    longest->second = Shortened(longest->second, std::max(before - excess, kMinValueColumns));
+    if (before <= min_columns) return;
+    longest->second = Shortened(longest->second, std::max(before - excess, min_columns));
     const int after = DisplayWidth(longest->second);
     if (after >= before) return;
     excess -= before - after;
@@ -133,7 +134,7 @@ std::string FillTitle(std::string_view pattern, const Values& values, std::strin
     return width - kMaxTitleColumns;
   };
   // The place is more useful than the end of a long name.
-  ShortenLongest(used, excess());
+  ShortenLongest(used, excess(), kReadableValueColumns);
   if (excess() > 0 && has_place) {
     const int left = DisplayWidth(place) - excess();
     if (used.empty() && left < kMinPlaceColumns) {
@@ -142,6 +143,7 @@ std::string FillTitle(std::string_view pattern, const Values& values, std::strin
       place = ShortenedPlace(place, std::max({left, kMinPlaceColumns, DisplayWidth(place) / 2}));
     }
   }
+  ShortenLongest(used, excess(), kMinValueColumns);
   if (excess() > 0) place.clear();
   std::string filled;
   Parse(

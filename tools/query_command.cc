@@ -15,6 +15,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/file.h"
 #include "base/nearest_word.h"
@@ -165,11 +166,10 @@ Error Explained(Error error, const QueryOptions& options, store::RunDb& db) {
                   ErrorCode::kFailed};
   }
   if (error.hint.empty() && error.message.find("no such column") != std::string::npos) {
-    const std::string nearest = NearestName(error, ColumnNames(db, FirstTable(options.sql)));
-    error.hint =
-        nearest + fmt::format("the columns of {}: xlatrace query {} \"SELECT * FROM {} LIMIT 1\"",
-                              FirstTable(options.sql), ShellWord(options.path),
-                              FirstTable(options.sql));
+    const std::string table = FirstTable(options.sql);
+    const std::vector<std::string> columns = ColumnNames(db, table);
+    error.hint = NearestName(error, columns) +
+                 fmt::format("the columns of {}: {}", table, fmt::join(columns, ", "));
   }
   if (error.hint.empty()) error.hint = RefusalHint(error.message, ShellWord(options.path));
   if (error.hint.empty()) {

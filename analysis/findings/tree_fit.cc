@@ -161,6 +161,32 @@ void FitToPreparation(const std::vector<model::TimeTreeRow>& tree,
   }
 }
 
+// True if steps are at least half of the root, on the device where they are most.
+bool StepsAreMost(const std::vector<model::TimeTreeRow>& tree) {
+  for (const model::TimeTreeRow& row : tree) {
+    if (row.kind != TreeKind::kSteps || row.parent_id == 0) continue;
+    if (2 * row.ns >= tree[static_cast<size_t>(row.parent_id) - 1].ns) return true;
+  }
+  return false;
+}
+
+// Savings of a run and savings per step are two lists. The first sentence of the answer is about the
+// time that is most of the run, and the first list, too. Findings without saving at the start and at
+// the end stay there.
+void SeparateRunFromSteps(const std::vector<model::TimeTreeRow>& tree,
+                          std::vector<model::FindingRow>& findings) {
+  const auto has_saving = [](const model::FindingRow& finding) {
+    return finding.saves_high_ns_per_run || finding.saves_high_ns_per_step;
+  };
+  const auto begin = std::find_if(findings.begin(), findings.end(), has_saving);
+  const auto end = std::find_if(findings.rbegin(), findings.rend(), has_saving).base();
+  if (begin == findings.end()) return;
+  const bool steps_first = StepsAreMost(tree);
+  std::stable_partition(begin, end, [&](const model::FindingRow& finding) {
+    return finding.saves_high_ns_per_run.has_value() != steps_first;
+  });
+}
+
 }  // namespace
 
 void FitToTree(const std::vector<model::TimeTreeRow>& tree,
@@ -210,6 +236,7 @@ void FitToTree(const std::vector<model::TimeTreeRow>& tree,
     kept.insert(place, std::move(finding));
   }
   findings = std::move(kept);
+  SeparateRunFromSteps(tree, findings);
 }
 
 }  // namespace xlatrace::analysis::findings

@@ -5,6 +5,9 @@
 // No saving exceeds its node. A saving that is less than 1 % of the step, or of the recorded time
 // if it lies between steps, is removed.
 //
+// Savings of the run and savings per step are two lists, one after the other. Savings per step come
+// first if steps are at least half of the recorded time.
+//
 // Thread-safety: pure.
 
 #ifndef XLATRACE_ANALYSIS_FINDINGS_TREE_FIT_H_

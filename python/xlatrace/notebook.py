@@ -85,30 +85,34 @@ class _Cell:
 
 
 def _cell_magic(shell: Any) -> Any:
-    @_without_traceback()
     def xlatrace(line: str, cell: str) -> Any:
         """Records the cell: %%xlatrace [RUN] [--force]"""
-        from xlatrace import recorder
-
-        words = shlex.split(line)
-        force = "--force" in words
-        given = [word for word in words if word != "--force"]
-        if len(given) > 1:
-            raise XlatraceError(f"%%xlatrace takes one file, not {len(given)}: {line.strip()}", "%%xlatrace run.db")
-        path = given[0] if given else _new_path()
-        if os.path.exists(path) and not force:
-            raise XlatraceError(f"the file '{path}' exists already", f"%%xlatrace {shlex.quote(path)} --force")
-        name_cells(shell)
-        with recorder.record(path, force=force) as recording, shell.compile.xlatrace_cell.inside():
-            # The magic is the first line of the cell. Lines below it keep their numbers.
-            result = shell.run_cell("# %%xlatrace\n" + cell, store_history=False)
-            failed = result.error_before_exec or result.error_in_exec
-        _runs.append(recording.path)
-        if failed is not None:
-            raise XlatraceError(f"the cell failed, and its recording until then is in '{recording.path}'")
-        return recording.run
+        with _without_traceback():
+            return _record_cell(shell, line, cell)
 
     return xlatrace
+
+
+def _record_cell(shell: Any, line: str, cell: str) -> Any:
+    from xlatrace import recorder
+
+    words = shlex.split(line)
+    force = "--force" in words
+    given = [word for word in words if word != "--force"]
+    if len(given) > 1:
+        raise XlatraceError(f"%%xlatrace takes one file, not {len(given)}: {line.strip()}", "%%xlatrace run.db")
+    path = given[0] if given else _new_path()
+    if os.path.exists(path) and not force:
+        raise XlatraceError(f"the file '{path}' exists already", f"%%xlatrace {shlex.quote(path)} --force")
+    name_cells(shell)
+    with recorder.record(path, force=force) as recording, shell.compile.xlatrace_cell.inside():
+        # The magic is the first line of the cell. Lines below it keep their numbers.
+        result = shell.run_cell("# %%xlatrace\n" + cell, store_history=False)
+        failed = result.error_before_exec or result.error_in_exec
+    _runs.append(recording.path)
+    if failed is not None:
+        raise XlatraceError(f"the cell failed, and its recording until then is in '{recording.path}'")
+    return recording.run
 
 
 class MagicFailed(XlatraceError):

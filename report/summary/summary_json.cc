@@ -209,7 +209,10 @@ std::string BriefJson(const RunView& view, const SummaryOptions& options) {
       row = std::move(brief);
     }
   }
-  for (size_t i = 0; i < std::min<size_t>(options.rows, view.findings.size()); ++i) {
+  constexpr size_t kMaxBriefFindings = 4;  // The document fits a message of 4 KiB.
+  const size_t findings =
+      std::min({static_cast<size_t>(options.rows), kMaxBriefFindings, view.findings.size()});
+  for (size_t i = 0; i < findings; ++i) {
     const FindingFigure& f = view.findings[i];
     json["findings"].push_back(
         {{"handle", f.handle},

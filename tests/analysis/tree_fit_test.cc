@@ -58,6 +58,33 @@ TEST(FitToTree, SavingIsAtMostItsNodeAndMovesDown) {
   EXPECT_EQ(findings[1].saves_high_ns_per_step, 30 * kMs);  // All idle time.
 }
 
+model::FindingRow SavingOfRun(std::string id, int64_t high_us) {
+  model::FindingRow finding;
+  finding.id = std::move(id);
+  finding.saves_high_ns_per_run = high_us * 1'000;
+  return finding;
+}
+
+TEST(FitToTree, StepsAreFirstIfTheyAreHalfOfTheRun) {
+  std::vector<model::FindingRow> findings = {model::FindingRow{.id = "unattributed"},
+                                             SavingOfRun("startup_code", 500'000),
+                                             Saving("layout", 50'000),
+                                             SavingOfRun("context_start", 300'000),
+                                             Saving("scatter_add", 10'000),
+                                             model::FindingRow{.id = "dominant_op"}};
+  const std::vector<model::FindingRow> same = findings;
+  FitToTree(Tree(), Steps(), findings);
+  EXPECT_THAT(Ids(findings), ElementsAre("unattributed", "layout", "scatter_add", "startup_code",
+                                         "context_start", "dominant_op"));
+
+  std::vector<model::TimeTreeRow> tree = Tree();
+  tree[0].ns = 2001 * kMs;
+  findings = same;
+  FitToTree(tree, Steps(), findings);
+  EXPECT_THAT(Ids(findings), ElementsAre("unattributed", "startup_code", "context_start", "layout",
+                                         "scatter_add", "dominant_op"));
+}
+
 TEST(FitToTree, ShortCopyWaitRemovesTheCopyFinding) {
   std::vector<model::TimeTreeRow> tree = Tree();
   model::TimeTreeRow wait{.parent_id = 5, .kind = TreeKind::kCopyWait};

@@ -60,10 +60,12 @@ bool AlternateInFixedRatio(const std::vector<Work>& works, uint32_t rarest,
   return false;
 }
 
-// The rarest unit between two runs of which `heavy` runs equally often, in most of its periods;
+// The unit that runs once per step, if `heavy` runs in the loop: between two runs of it, `heavy` runs
+// equally often, in most of its periods. A step ends with an update of the parameters: among units
+// with optimizer work, the one with the most device time is chosen. Otherwise the rarest unit is.
 // `heavy` itself without such a unit.
-uint32_t RarestInFixedRatio(const std::vector<Work>& works, const std::vector<Total>& totals,
-                            uint32_t heavy) {
+uint32_t StepUnitOf(const std::vector<Work>& works, const std::vector<Total>& totals,
+                    const WorkNames& names, uint32_t heavy) {
   struct Count {
     uint32_t at_last = UINT32_MAX;  // Runs of `heavy` until its last run.
     size_t periods = 0;
@@ -76,9 +78,9 @@ uint32_t RarestInFixedRatio(const std::vector<Work>& works, const std::vector<To
       ++runs;
       continue;
     }
-    if (totals[work.what].runs < kMinAnchorRuns || totals[work.what].runs >= totals[heavy].runs) {
-      continue;
-    }
+    const Total& total = totals[work.what];
+    const bool updates = names.facts[work.what].optimizer && total.runs == totals[heavy].runs;
+    if (total.runs < kMinAnchorRuns || (total.runs >= totals[heavy].runs && !updates)) continue;
     Count& count = counts[work.what];
     if (count.at_last != UINT32_MAX) {
       ++count.periods;
@@ -87,13 +89,16 @@ uint32_t RarestInFixedRatio(const std::vector<Work>& works, const std::vector<To
     count.at_last = runs;
   }
   uint32_t rarest = heavy;
+  std::optional<uint32_t> update;
   for (uint32_t what = 0; what < counts.size(); ++what) {
     for (const auto& [ratio, periods] : counts[what].with) {
       if (ratio == 0 || 2 * periods <= counts[what].periods) continue;
       if (totals[what].runs < totals[rarest].runs) rarest = what;
+      if (!names.facts[what].optimizer) continue;
+      if (!update || totals[what].device_ns > totals[*update].device_ns) update = what;
     }
   }
-  return rarest;
+  return update.value_or(rarest);
 }
 
 // Hashes of all sequences of twice the length.
@@ -236,7 +241,7 @@ std::optional<Anchor> AnchorOp(const std::vector<std::vector<Work>>& devices,
   if (recurring.size() > kMaxAnchorsTried) recurring.resize(kMaxAnchorsTried);
   std::optional<Anchor> varies;  // Half of the time is too little if periods are not alike.
   for (const uint32_t heavy : recurring) {
-    const Anchor anchor = {RarestInFixedRatio(works, totals, heavy)};
+    const Anchor anchor = {StepUnitOf(works, totals, names, heavy)};
     const Fit fit = FitOf(works, PeriodsAt(works, anchor), whats);
     if (fit.alike && 2 * fit.own_ns > recurring_ns) return anchor;
     if (!varies && fit.complete && 4 * fit.own_ns > 3 * recurring_ns) varies = anchor;

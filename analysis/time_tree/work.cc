@@ -49,6 +49,7 @@ std::vector<Work> WorkOf(const model::RunTables& run, const model::AttributionTa
     const bool is_op = label.evidence == model::Evidence::kOpRange && label.instruction_id > 0;
     const model::LaunchConfig& config = run.ConfigOf(i);
     const bool copy = classes[i] == ActivityClass::kCopy;
+    bool optimizer = false;
     uint32_t& number = is_op ? of_op[static_cast<size_t>(label.instruction_id)]
                              : of_config[run.activities.config[i] - 1];
     if (number == kNoWhatIndex) {
@@ -57,11 +58,14 @@ std::vector<Work> WorkOf(const model::RunTables& run, const model::AttributionTa
         key = "copy " + std::to_string(static_cast<int>(config.kind)) + " " +
               std::to_string(static_cast<int>(config.copy_kind));
       } else if (is_op) {
-        key = "op " + attribution.instructions[static_cast<size_t>(label.instruction_id) - 1].name;
+        const model::InstructionRow& op =
+            attribution.instructions[static_cast<size_t>(label.instruction_id) - 1];
+        key = "op " + op.name;
+        optimizer = op.phase == model::Phase::kOptimizer;
       } else {
         key = "kernel " + config.symbol;
       }
-      number = names.Number(key, {.copy = copy});
+      number = names.Number(key, {.optimizer = optimizer, .copy = copy});
     }
     return number;
   };

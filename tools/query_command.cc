@@ -168,8 +168,10 @@ Error Explained(Error error, const QueryOptions& options, store::RunDb& db) {
   if (error.hint.empty() && error.message.find("no such column") != std::string::npos) {
     const std::string table = FirstTable(options.sql);
     const std::vector<std::string> columns = ColumnNames(db, table);
-    error.hint = NearestName(error, columns) +
-                 fmt::format("the columns of {}: {}", table, fmt::join(columns, ", "));
+    error.hint =
+        NearestName(error, columns) +
+        fmt::format("the columns of {}: {}; xlatrace query {} \"SELECT * FROM {} LIMIT 1\"", table,
+                    fmt::join(columns, ", "), ShellWord(options.path), table);
   }
   if (error.hint.empty()) error.hint = RefusalHint(error.message, ShellWord(options.path));
   if (error.hint.empty()) {

@@ -264,10 +264,10 @@ class Questions(Browser):
     def test_idle_time_equals_sql(self):  # 0 clicks
         page = self.open()
         wanted = self.sql(
-            "SELECT sum(p.wall_ns) FROM step_part p JOIN step s USING (device_id, step)"
-            " WHERE s.typical AND part = 'idle'"
+            "SELECT round(1.0 * sum(wall_ns) / (SELECT count(*) FROM step WHERE typical))"
+            " FROM step_part JOIN step s USING (device_id, step) WHERE s.typical AND part = 'idle'"
         )
-        self.expect_ns(page.get_by_test_id("part-idle").first, wanted)
+        self.expect_ns(page.get_by_test_id("part-idle").first, int(wanted))
 
     def test_backward_time_equals_sql(self):  # 1 click
         page = self.open()
@@ -391,12 +391,24 @@ class Navigation(Browser):
             "SELECT sum(wall_ns), count(*) FROM step_part JOIN step s USING (device_id, step)"
             " WHERE s.typical AND part = 'idle'"
         ).fetchone()
-        said = page.locator('[data-testid="base-idle"] title').text_content()
+        bar = page.get_by_test_id("base-idle")
+        self.expect_ns(bar, round(idle / steps))
+        said = bar.get_attribute("title")
         self.assertAlmostEqual(float(re.search(r"([\d.]+) ms", said)[1]), idle / steps / 1e6, delta=0.006 * idle / steps / 1e6)
+        own = page.get_by_test_id("part-idle").last
+        self.assertAlmostEqual(
+            bar.bounding_box()["width"] / own.bounding_box()["width"],
+            self.ns(bar) / self.ns(own),
+            delta=0.02 * self.ns(bar) / self.ns(own),
+        )
         page.get_by_test_id("tab-compare").click()
         page.wait_for_selector('[data-testid="page-compare"]')
         self.assert_golden_words(page.get_by_test_id("compare-verdict"))
         page.get_by_test_id("compare-row").nth(5).wait_for()
+        mean_step = "SELECT round(1.0 * sum(end_ns - start_ns) / count(*)) FROM step WHERE typical"
+        with contextlib.closing(support.open_database(database)) as db:
+            self.expect_ns(page.get_by_test_id("waterfall-new"), int(db.execute(mean_step).fetchone()[0]))
+        self.expect_ns(page.get_by_test_id("waterfall-base"), int(self.sql(mean_step)))
         page.get_by_test_id("compare-by").locator('[data-value="phase"]').click()
         page.wait_for_selector('[data-testid="compare-row"]:has-text("backward")')
         page.get_by_test_id("compare-by").locator('[data-value="op"]').click()

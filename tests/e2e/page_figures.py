@@ -414,7 +414,7 @@ class Figures(figure_places.Places, Captures):
             self.assertEqual(link.count(), 1 if of else 0, title)
             if of:
                 link.click()
-                heading = page.locator(".idlegrid section:last-child h2").inner_text()
+                heading = page.locator(".idlegrid h2").last.inner_text()
                 for cause in of:
                     self.assertIn(shown[cause][1], heading)
                     # A crumb of a cause's time is no reason to name the finding there.

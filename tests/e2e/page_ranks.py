@@ -99,9 +99,10 @@ class OneRun(Browser):
         items = json.loads(evidence)
         (first,) = (e for e in items if e["unit"] == "ns" and abs(e["value"] - (own - middle)) <= 1)
         # Time by which the op of title and action takes longer on this device.
-        handle_of_op, last_word = re.search(r"\b(o\d+)\b.* (GPU \d+)$", title).groups()
-        self.assertEqual(last_word, device)
-        (op,) = (e for e in items if e["handle"] == handle_of_op)
+        op = next(e for e in items if e["handle"] and e["unit"] == "ns")
+        ((name,),) = db.execute("SELECT instruction FROM op_time WHERE handle = ?", (op["handle"],))
+        self.assertIn(f"{name} on {device} ", title)
+        self.assertTrue(op["text"].startswith(f"{name} "), op)
         (times,) = ((int(re.search(r"\d+", e["text"])[0]), e["value"]) for e in items if e["unit"] == "count" and device in e["text"])
         of_op = f"{op['value'] / 1e6:#.3g} ms"
         self.assertIn(of_op, action)

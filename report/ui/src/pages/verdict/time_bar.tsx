@@ -13,10 +13,12 @@ import {
   timeTree,
 } from '../../data/time_tree';
 import type { Report } from '../../data/report';
+import { baseDivisor, comparable } from '../../components/base';
 import { useWidth } from '../../components/hooks';
+import { partSums } from '../../data/idle';
 import { midCut } from '../../data/names';
-import { duration, percent } from '../../format';
-import { LETTER } from '../../phases';
+import { duration, percent, sumNs } from '../../format';
+import { LETTER, type Part, partHue, phaseWords } from '../../phases';
 import { navigate } from '../../state';
 
 /** Pixels per character of a label, with the space on both sides of it. */
@@ -105,6 +107,43 @@ function PartBox(props: PartBoxProps): VNode {
   );
 }
 
+interface BasePart {
+  part: Part;
+  ns: number;
+}
+
+/** Parts of the base's typical step, in ns per step; empty: there is no such step. */
+function basePartsOf(report: Report): BasePart[] {
+  if (!report.meta.base?.basis.steady || !comparable(report)) return [];
+  return partSums({ steps: report.baseSteps, stepParts: report.baseStepParts }).map((b) => ({
+    part: b.part,
+    ns: b.ns / baseDivisor(report),
+  }));
+}
+
+/** The step of the base below this run's step, at the same scale. */
+function BaseBar({ parts, scale }: { parts: BasePart[]; scale: number }): VNode {
+  const whole = sumNs(parts);
+  return (
+    <>
+      <div class="bar base" style={{ width: `${100 * whole * scale}%` }} aria-hidden>
+        {parts.map((p) => (
+          <i
+            class={`p-${partHue(p.part)}`}
+            style={{ flex: `${p.ns} 0 0` }}
+            title={`base, ${phaseWords(p.part)}: ${duration(p.ns)} per step`}
+            data-testid={`base-${p.part}`}
+            data-ns={Math.round(p.ns)}
+          />
+        ))}
+      </div>
+      <p class="cap" data-testid="base-step" data-ns={Math.round(whole)}>
+        thin bar: step of the base, {duration(whole)}
+      </p>
+    </>
+  );
+}
+
 /** Names of the parts of the last level that do not fit the bar. */
 function Unnamed({ level, width }: { level: TimePart; width: number }): VNode | null {
   const perStep = isPerStep(level);
@@ -162,6 +201,8 @@ export function TimeBar({ report }: { report: Report }): VNode | null {
   const path = openParts(report, root, state.args['tree']);
   const descents = descentsOf(report);
   const levels = path.filter((p) => p.children.length > 0);
+  const last = levels[levels.length - 1];
+  const base = last?.kind === 'step' && isPerStep(last) ? basePartsOf(report) : [];
   return (
     <figure class="timebar" ref={ref} data-testid="time-tree">
       <Crumbs path={path} of={report.meta.tree_of ?? ''} />
@@ -169,6 +210,9 @@ export function TimeBar({ report }: { report: Report }): VNode | null {
         const perStep = isPerStep(level);
         const whole = figureOf(level, perStep);
         const opened = levels[i + 1] ?? path[i + 1];
+        const isLast = i + 1 === levels.length;
+        // Both steps have the scale of the longer one.
+        const longest = isLast ? Math.max(whole, sumNs(base)) : whole;
         let before = 0;
         let span: [number, number] | null = null;
         for (const c of level.children) {
@@ -179,7 +223,8 @@ export function TimeBar({ report }: { report: Report }): VNode | null {
         return (
           <>
             <div
-              class={`bar ${i + 1 < levels.length ? 'above' : ''}`}
+              class={`bar ${isLast ? '' : 'above'}`}
+              style={{ width: `${(100 * whole) / longest}%` }}
               role="group"
               aria-label={`Parts of ${level.label}`}
             >
@@ -189,14 +234,15 @@ export function TimeBar({ report }: { report: Report }): VNode | null {
                   level={level}
                   perStep={perStep}
                   whole={whole}
-                  px={(width * figureOf(part, perStep)) / whole}
+                  px={(width * figureOf(part, perStep)) / longest}
                   open={part === opened}
                   mark={answerIn(part, descents)}
                   key={part.id}
                 />
               ))}
             </div>
-            {span && i + 1 < levels.length && (
+            {isLast && base.length > 0 && <BaseBar parts={base} scale={1 / longest} />}
+            {span && !isLast && (
               <svg class="opens" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden>
                 <path d={`M${1000 * span[0]} 0L${1000 * span[1]} 0L1000 10L0 10Z`} />
               </svg>

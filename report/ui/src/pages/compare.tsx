@@ -11,7 +11,7 @@ import type { TableProps } from '../components/table/props';
 import { TextButton } from '../components/text';
 import { useReport } from '../ctx';
 import type { Report } from '../data/report';
-import { duration } from '../format';
+import { duration, percent } from '../format';
 import { kindWords, phaseWords } from '../phases';
 import { navigate } from '../state';
 import { ChangeTable, CompareHeading } from './compare/changes';
@@ -125,6 +125,12 @@ export function ComparePage(): VNode {
     <>
       <div data-testid="compare-verdict">
         <h2 class="cmp-h">{meta.heading}</h2>
+        {ends && meta.per_step && (
+          <p class="ink2">
+            Step {duration(ends.base)} → {duration(ends.now)}, {ends.now > ends.base && '+'}
+            {percent(ends.now - ends.base, ends.base)}%.
+          </p>
+        )}
         {meta.reasons && c.changes.n === 0 && <p class="ink2">{meta.reasons}</p>}
       </div>
       <p class="note" data-testid="compare-noise">

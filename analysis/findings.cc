@@ -62,7 +62,7 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   CheckHost(context, report);
   if (context.ops.empty()) {
     if (!analysis.busy_times.empty() && !run.modules.empty()) {
-      report.Withhold("ops", "what kernels compute: none could be led back to an instruction");
+      report.Withhold("ops", "ops: no kernel could be attributed to an instruction");
     }
   } else {
     CheckCopies(context, report);
@@ -79,8 +79,9 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   CheckLongSums(context, report);
   if (!context.whole_run) CheckTime(context, report);
   if (options.lost_records > 0) {
-    report.Withhold("lost_records", fmt::format("what was lost: {} record{}", options.lost_records,
-                                                options.lost_records == 1 ? "" : "s"));
+    report.Withhold("lost_records",
+                    fmt::format("effects of data loss: {} record{} lost", options.lost_records,
+                                options.lost_records == 1 ? "" : "s"));
   }
   NameCauses(context, report);
   const Replayed replayed(context, replay);

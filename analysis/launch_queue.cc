@@ -171,8 +171,8 @@ std::vector<model::LaunchQueueRow> MeasureLaunchQueues(const model::RunTables& r
   }
   if (skewed_launches > 0) {
     stats.push_back({"launch_before_call", model::Severity::kNotice, "analysis", skewed_launches,
-                     "launches that start on the device before the host called for them: the "
-                     "clocks of host and device do not fit, so launch latency is not said"});
+                     "launches that start on the device before the call on the host: the "
+                     "clocks of host and device do not match, so launch latency is not reported"});
   }
   return rows;
 }

@@ -58,7 +58,7 @@ struct Unjudged {
 void AddStats(const Unjudged& time, std::vector<model::RunStat>& stats) {
   if (time.cost_ns > 0) {
     stats.push_back({"cost_unknown_ns", model::Severity::kInfo, "analysis", time.cost_ns,
-                     "device time of ops whose FLOPs or bytes nobody knows (custom calls, ops "
+                     "device time of ops whose FLOPs or bytes are unknown (custom calls, ops "
                      "without HLO); they have no roofline"});
   }
   if (time.peaks_ns > 0) {

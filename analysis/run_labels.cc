@@ -166,7 +166,7 @@ class ModuleRows {
   AttributionTables& attribution_;
   std::unordered_map<std::string_view, uint32_t> by_name_;
   std::unordered_map<uint32_t, Voters> voters_of_body_;  // By computation.
-  Voters last_voters_;  // Of the last instruction that calls several computations.
+  Voters last_voters_;  // Voters of the last instruction that calls several computations.
 };
 
 // Programs that run in parallel all count as main programs. Another compilation of a main module's

@@ -396,9 +396,9 @@ class Judge {
     }
     if (metric.base.empty() || metric.now.empty()) {
       check.text = fmt::format("{} ({})", Duration(metric.base.empty() ? check.now : check.base),
-                               !metric.base.empty() ? "the new runs do not say"
+                               !metric.base.empty() ? "not measured in the new runs"
                                : base_.empty()      ? "no earlier run to compare with"
-                                                    : "the earlier runs do not say");
+                                                    : "not measured in the earlier runs");
       return check;
     }
     *chance = movement.chance;

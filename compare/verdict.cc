@@ -136,8 +136,8 @@ void TellPace(const Pace& pace, const std::string& times, const std::vector<Chan
                                   pace.often, pace.each, why);
   verdict->changed = verdict->sentence;
   verdict->noise = fmt::format(
-      "So much of these two recordings; without steady steps start-up is part of both, and other "
-      "runs may differ. {}: how much was done, not how fast.",
+      "This is true for these two recordings; without steady steps, start-up is part of both, and "
+      "other runs may differ. {}: the amount of work, not its speed.",
       times);
 }
 

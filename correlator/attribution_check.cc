@@ -163,9 +163,9 @@ class Checker {
     for (size_t e = 0; e < tables_.executions.size(); ++e) {
       const model::Execution& execution = tables_.executions[e];
       Require(execution.module_id > 0 && IsRow(execution.module_id, tables_.modules.size()),
-              "execution {} names module {}", e + 1, execution.module_id);
+              "execution {} refers to module {}", e + 1, execution.module_id);
       Require(members[e + 1] == execution.activities && execution.activities > 0,
-              "execution {} says {} activities and has {}", e + 1, execution.activities,
+              "execution {} declares {} activities and has {}", e + 1, execution.activities,
               members[e + 1]);
     }
   }

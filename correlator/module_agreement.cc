@@ -133,8 +133,8 @@ class Comparison {
     int64_t unseen = 0;
     for (const uint32_t row : always) unseen += seen_.contains(row) ? 0 : 1;
     if (2 * unseen <= static_cast<int64_t>(always.size())) return std::nullopt;
-    return fmt::format("of the {} instructions with kernels that it always runs {} never ran",
-                       always.size(), unseen);
+    return fmt::format("{} of the {} instructions with kernels that it always runs never ran",
+                       unseen, always.size());
   }
 
   const model::RunTables& run_;

@@ -86,8 +86,8 @@ ModuleCompletion::ModuleCompletion(const model::RunTables& run, const ModuleTabl
          .severity = model::Severity::kNotice,
          .source = "correlator",
          .value = of_another_run,
-         .advice = "same program, another run: the HLO given has other program ids, but the same "
-                   "names, instructions and kernels; what it says is inferred"});
+         .advice = "same program, another run: the given HLO has other program ids, but the same "
+                   "names, instructions and kernels; labels from it are inferred"});
   }
   TellWhatIsMissing();
 }

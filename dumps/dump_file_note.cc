@@ -30,24 +30,24 @@ constexpr Row kOfModule[] = {
      "values of the buffer assignment", "which value lives in which buffer, and who uses it",
      "...-buffer-assignment.txt has the buffers and their sizes"},
     {Match::kEnd, "-buffer-assignment.txt", "buffer_assignment", "buffer assignment",
-     "every device buffer with size and offset: what the peak memory consists of",
+     "every device buffer with size and offset: the parts of the peak memory",
      "...-memory-usage-report.txt sums it up; xlatrace modules DIR shows the peak"},
     {Match::kEnd, "-memory-usage-report.txt", "memory_report", "memory usage report",
      "the largest buffers and the instructions that they belong to",
-     "...-live-range.txt says how long each lives"},
+     "...-live-range.txt shows how long each lives"},
     {Match::kHolds, "-memory-usage-report.pb", "memory_report", "memory usage report, as proto",
      "the largest buffers and the instructions that they belong to", "the .txt form reads easier"},
     {Match::kEnd, "-live-range.txt", "live_range", "live ranges of values",
      "from which to which instruction of the schedule a value is kept",
      "...-memory-usage-report.txt for what is large"},
     {Match::kWhole, "thunk_schedule", "thunk_sequence", "thunk schedule (XLA 2019 to 2022)",
-     "what XLA:GPU launches, in order, each with its whole HLO instruction", kSeeFinal},
+     "all launches of XLA:GPU in order, each with its whole HLO instruction", kSeeFinal},
     {Match::kWhole, "thunk_sequence.txt", "thunk_sequence", "thunk sequence",
-     "what XLA:GPU launches, in order: kernels with grid and block, library calls, copies",
+     "all launches of XLA:GPU in order: kernels with grid and block, library calls, copies",
      "thunk_metadata.txt names the HLO instruction of each thunk id"},
     {Match::kWhole, "thunk_sequence_after_thunk_passes.txt", "thunk_sequence",
      "thunk sequence after the thunk passes",
-     "the same once kernels have been gathered in command buffers (CUDA graphs): what really runs",
+     "the sequence that runs, with kernels collected in command buffers (CUDA graphs)",
      "thunk_metadata.txt names the HLO instruction of each thunk id"},
     {Match::kStart, "thunk_metadata.", "thunk_metadata", "thunk metadata",
      "the HLO instruction of each thunk id: joins launches with HLO exactly",
@@ -69,9 +69,9 @@ constexpr Row kOfModule[] = {
     {Match::kWhole, "metadata.textproto", "metadata", "metadata of the compilation",
      "passes with their order, time and whether they changed the module", kSeeModules},
     {Match::kWhole, "compile_options.pb", "options", "compile options of PJRT, as proto",
-     "what the framework asked the compiler for", kSeeModules},
+     "options that the framework passed to the compiler", kSeeModules},
     {Match::kWhole, "compile_options.textproto", "options", "compile options of PJRT",
-     "what the framework asked the compiler for", kSeeModules},
+     "options that the framework passed to the compiler", kSeeModules},
     {Match::kWhole, "topology.pb", "target", "device topology of PJRT, as proto",
      "the devices that it was compiled for", kSeeModules},
     {Match::kWhole, "topology.textproto", "target", "device topology of PJRT",
@@ -80,13 +80,13 @@ constexpr Row kOfModule[] = {
      "the program before XLA, as JAX or TensorFlow wrote it",
      "before_optimizations.txt is the same program as HLO"},
     {Match::kEnd, "-pre-optimization.mlir", "mlir", "MLIR of one kernel before lowering",
-     "what the emitter made of one fusion", kSeeFinal},
+     "output of the emitter for one fusion", kSeeFinal},
     {Match::kEnd, "-post-optimization.mlir", "mlir", "MLIR of one kernel after its passes",
      "the fusion's loops after optimisation", kSeeFinal},
     {Match::kEnd, "-post-lowering.mlir", "mlir", "MLIR of one kernel in the LLVM dialect",
-     "what LLVM gets", kSeeFinal},
-    {Match::kEnd, ".ttir.txt", "mlir", "Triton IR of one fusion",
-     "what XLA's Triton emitter made of it", kSeeFinal},
+     "input of LLVM", kSeeFinal},
+    {Match::kEnd, ".ttir.txt", "mlir", "Triton IR of one fusion", "output of XLA's Triton emitter",
+     kSeeFinal},
     {Match::kEnd, ".mlir-passes.log", "log", "MLIR passes of one kernel",
      "the kernel after each MLIR pass", kSeeFinal},
     {Match::kWhole, "mlir", "mlir", "MLIR of the module", "the form between HLO and LLVM",
@@ -105,7 +105,7 @@ constexpr Row kOfModule[] = {
     {Match::kEnd, ".ll", "llvm_ir", "LLVM IR", "kernels as LLVM sees them", kSeeFinal},
     {Match::kEnd, "ptx", "ptx", "PTX assembly",
      "the kernels for NVIDIA's assembler: names, registers, shared memory",
-     "thunk_sequence.txt says which thunk launches which kernel"},
+     "thunk_sequence.txt shows which thunk launches which kernel"},
     {Match::kEnd, "cubin", "object", "CUDA machine code", "cuobjdump -sass shows it", kSeeFinal},
     {Match::kEnd, "hsaco", "object", "AMD machine code", "llvm-objdump -d shows it", kSeeFinal},
     {Match::kEnd, ".o", "object", "machine code of one kernel", "objdump -d shows it", kSeeFinal},
@@ -138,18 +138,18 @@ constexpr Row kOfModule[] = {
 
 // Other files, by their whole name.
 constexpr Row kByName[] = {
-    {Match::kEnd, ".tar", "archive", "archive of files", "what is in it has to be unpacked first",
+    {Match::kEnd, ".tar", "archive", "archive of files", "unpack it to read its files",
      "tar xf FILE"},
-    {Match::kEnd, ".tgz", "archive", "archive of files", "what is in it has to be unpacked first",
+    {Match::kEnd, ".tgz", "archive", "archive of files", "unpack it to read its files",
      "tar xf FILE"},
-    {Match::kEnd, ".zip", "archive", "archive of files", "what is in it has to be unpacked first",
+    {Match::kEnd, ".zip", "archive", "archive of files", "unpack it to read its files",
      "unzip FILE; a capture of nsys-jax is imported as it is"},
-    {Match::kHolds, ".xplane.pb", "profile", "trace of XProf", "what ran when, with the HLO inside",
-     "xlatrace import FILE -o run.db"},
+    {Match::kHolds, ".xplane.pb", "profile", "trace of XProf",
+     "work of devices and host with its times, and the HLO", "xlatrace import FILE -o run.db"},
     {Match::kWhole, "module.mlir", "mlir", "StableHLO that the framework handed over",
      "the program before XLA", "before_optimizations.txt is the same program as HLO"},
     {Match::kStart, "compile_options.", "options", "compile options of PJRT",
-     "what the framework asked the compiler for", kSeeModules},
+     "options that the framework passed to the compiler", kSeeModules},
     {Match::kStart, "topology.", "target", "device topology of PJRT",
      "the devices that it was compiled for", kSeeModules},
     {Match::kStart, "gpu_command_buffer_", "graph", "a CUDA graph, for Graphviz",
@@ -159,9 +159,9 @@ constexpr Row kByName[] = {
     {Match::kStart, "cudnn_fusion_", "log", "cuDNN graph of one fusion",
      "the operation graph that cuDNN compiled", kSeeFinal},
     {Match::kStart, "autotuner_", "log", "a fusion before or after autotuning",
-     "what the autotuner changed", kSeeModules},
-    {Match::kEnd, ".ttir.txt", "mlir", "Triton IR of one fusion",
-     "what XLA's Triton emitter made of it", kSeeFinal},
+     "changes by the autotuner", kSeeModules},
+    {Match::kEnd, ".ttir.txt", "mlir", "Triton IR of one fusion", "output of XLA's Triton emitter",
+     kSeeFinal},
     {Match::kEnd, ".mlir-passes.log", "log", "MLIR passes of one kernel",
      "the kernel after each MLIR pass", kSeeFinal},
     {Match::kEnd, ".fdo_profile", "profile", "profile for feedback-directed optimisation",
@@ -251,7 +251,7 @@ void NoteHlo(const DumpName& name, DumpFileNote& note) {
       note.brief = "optimised HLO" + proto;
       note.purpose = "the program that runs: its fusions and calls are the kernels of a profile";
       note.next = name.platform == "gpu" ? "thunk_sequence.txt has the launches that it becomes"
-                                         : "xlatrace explain --instructions lists what is in it";
+                                         : "xlatrace explain --instructions lists its instructions";
       break;
     case DumpStage::kAfterPass: {
       note.kind = "hlo_pass";
@@ -286,8 +286,8 @@ void NoteHlo(const DumpName& name, DumpFileNote& note) {
     case DumpStage::kNone:
       note.kind = "hlo";
       note.what = fmt::format("HLO, as {}", form);
-      note.purpose = "an HLO program; its name does not say from which stage of the compiler";
-      note.next = "xlatrace explain --instructions lists what is in it";
+      note.purpose = "an HLO program; its name does not identify the stage of the compiler";
+      note.next = "xlatrace explain --instructions lists its instructions";
       break;
   }
   if (name.kind == DumpKind::kGraph) note.kind = "graph";
@@ -321,7 +321,7 @@ void NoteOldOrAny(std::string_view file, DumpFileNote& note) {
     note.kind = "hlo";
     note.what = what;
     note.purpose = purpose;
-    note.next = "xlatrace explain --instructions lists what is in it";
+    note.next = "xlatrace explain --instructions lists its instructions";
     note.holds_hlo = true;
   };
   if (file.starts_with("ir-") && file.ends_with(".ll")) {
@@ -386,7 +386,7 @@ DumpFileNote NoteOf(const DumpName& name) {
   } else if (name.suffix.empty()) {
     note.kind = "other";
     note.what = "file named after a module";
-    note.purpose = "its name does not say what it is";
+    note.purpose = "its name does not identify its content";
     note.next = kSeeModules;
   } else {
     note.kind = "other";
@@ -415,7 +415,7 @@ DumpFileNote NoteOf(std::string_view file_name) {
   NoteOldOrAny(plain, note);
   if (note.what.empty()) {
     note.what = "file whose name XLA does not give";
-    note.purpose = "its name does not say what it is";
+    note.purpose = "its name does not identify its content";
     note.next = "xlatrace modules DIR finds the dumps of a folder";
   }
   note.brief = note.what;

@@ -86,9 +86,10 @@ class KeptEntries {
   };
 
   static tl::unexpected<Error> Failure(std::string_view doing) {
-    return MakeError(fmt::format("{} a file in '{}': {}", doing, TemporaryFolder(),
-                                 std::generic_category().message(errno)),
-                     "unpack the archive and name the folder, or set TMPDIR to a place with room");
+    return MakeError(
+        fmt::format("{} a file in '{}': {}", doing, TemporaryFolder(),
+                    std::generic_category().message(errno)),
+        "unpack the archive and name the folder, or set TMPDIR to a place with free space");
   }
   static std::string TemporaryFolder() {
     const char* const folder = std::getenv("TMPDIR");

@@ -88,9 +88,9 @@ void NoteByContent(std::string_view head, DumpFileNote& note) {
   note.kind = word;
   note.what = Description(kind);
   note.brief = note.what;
-  note.purpose = "told by what is in it; its name does not say so";
+  note.purpose = "detected from its content, not from its name";
   note.next = word == "profile" ? "xlatrace import FILE -o run.db"
-              : word == "hlo"   ? "xlatrace explain --instructions lists what is in it"
+              : word == "hlo"   ? "xlatrace explain --instructions lists its instructions"
                                 : "xlatrace modules DIR finds the dumps of a folder";
   note.holds_hlo = word == "hlo";
 }

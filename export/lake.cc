@@ -124,8 +124,8 @@ Result<std::string> DateOf(const LakeRequest& request, int64_t start_unix_ns,
     return text;
   }
   if (start_unix_ns <= 0) {
-    return MakeError(fmt::format("'{}' does not say when it was recorded", run),
-                     "--date 2026-11-23 says which day it belongs to");
+    return MakeError(fmt::format("'{}' has no time of recording", run),
+                     "give the day of the recording: --date 2026-11-23");
   }
   const std::time_t seconds = start_unix_ns / 1'000'000'000;
   std::tm utc{};

@@ -145,7 +145,7 @@ bool IsLibraryKernel(std::string_view name) {
 Result<std::string> RandomSalt() {
   std::string salt(32, '\0');
   if (getrandom(salt.data(), salt.size(), 0) != static_cast<ssize_t>(salt.size())) {
-    return MakeError(fmt::format("no random salt to be had: {}", std::strerror(errno)),
+    return MakeError(fmt::format("no random salt is available: {}", std::strerror(errno)),
                      "give one: --salt FILE");
   }
   return salt;

@@ -98,13 +98,13 @@ class Finder {
     if (job_.ranks.size() < 2 || job_.steps.size() < kMinSteps || known * 2 < job_.times.size()) {
       a.cause = Cause::kNoData;
       a.evidence.push_back(
-          job_.ranks.size() < 2 ? "there is nobody to compare it with"
+          job_.ranks.size() < 2 ? "the job has only one rank"
           : job_.steps.size() < kMinSteps
-              ? fmt::format("what they wait is known in {}, and {} are needed",
-                            job_.steps.empty() ? "no step that they have in common"
-                                               : Count(job_.steps.size(), "common step"),
-                            kMinSteps)
-              : fmt::format("what they wait is known in {} of {} steps of ranks, and half of "
+              ? fmt::format(
+                    "waiting times are known in {}, and {} are needed",
+                    job_.steps.empty() ? "no common step" : Count(job_.steps.size(), "common step"),
+                    kMinSteps)
+              : fmt::format("waiting times are known in {} of {} steps of ranks, and half of "
                             "them are needed",
                             known, job_.times.size()));
       return a;
@@ -448,7 +448,7 @@ class Finder {
         fmt::format("{} of {} steps are longer, the longest (step {}) {} instead of {}; {}",
                     long_steps.size(), job_.steps.size(), job_.steps[worst_step],
                     Duration(Slowest(worst_step)), Duration(step_ns_),
-                    all ? "all ranks stand still together"
+                    all ? "all ranks stop at the same time"
                         : fmt::format("{} is waited for", job_.ranks[worst].name)));
     return true;
   }

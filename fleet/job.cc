@@ -34,8 +34,8 @@ class JobReader {
       return tl::unexpected<Error>(job_.skipped.front());
     }
     if (job_.ranks.empty()) {
-      return MakeError("none of the recordings has a device that did something",
-                       "xlatrace summary RUN says what a recording holds");
+      return MakeError("none of the recordings has a device with activity",
+                       "xlatrace summary RUN shows the contents of a recording");
     }
     NumberRanks(job_);
     NumberSteps(job_);
@@ -76,8 +76,8 @@ class JobReader {
     waited_.push_back(std::move(run.waited));
     if (run.ranks.empty()) {
       job_.Say("rank_without_work", model::Severity::kNotice, path,
-               "no device did anything in this recording: it is not in the job's figures; xlatrace "
-               "summary of it says what it holds");
+               "no device has activity in this recording, so it is not part of the job's figures; "
+               "xlatrace summary shows its contents");
     }
     for (RankTimes& times : run.ranks) {
       // The same process of the same recording, with another path.

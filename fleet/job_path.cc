@@ -174,7 +174,7 @@ PathAnswer FindPath(const JobPath& path, const std::function<size_t(int64_t step
   }
   answer.segments = path.Walk(ends_last);
   if (answer.segments.empty()) {
-    answer.why_not = "collectives follow each other in a circle: they are not paired rightly";
+    answer.why_not = "collectives follow each other in a cycle, so their pairing is wrong";
     return answer;
   }
   answer.shares.resize(ranks);
@@ -199,7 +199,7 @@ PathAnswer FindPath(const JobPath& path, const std::function<size_t(int64_t step
 
 std::string PathSentence(const PathAnswer& answer, const std::vector<std::string>& names) {
   if (!answer.why_not.empty()) {
-    return fmt::format("The path over ranks cannot be told: {}", answer.why_not);
+    return fmt::format("The critical path over ranks is not known: {}", answer.why_not);
   }
   const auto most =
       std::max_element(answer.shares.begin(), answer.shares.end(),
@@ -213,8 +213,8 @@ std::string PathSentence(const PathAnswer& answer, const std::vector<std::string
       fmt::format("{}% is exchange", Percent(percent(answer.exchange_ns), 100));
   const bool even = percent(most->lead_ns) < 100 * kMinLeadShare;
   return fmt::format(
-      "Of the critical path over ranks {}% is on {}, which comes to exchanges {} after the "
-      "last but one{}; {}",
+      "{}% of the critical path over ranks is on {}, which reaches exchanges {} after the "
+      "last rank but one{}; {}",
       Percent(percent(most->own_ns), 100), name, Duration(lead_ns), even ? " (ranks are even)" : "",
       exchange);
 }

@@ -18,17 +18,16 @@ std::string_view Why(const CulpritAnswer& answer) {
   switch (answer.cause) {
     case Cause::kSlowGpu:
       return answer.gpu == GpuReason::kClocks
-                 ? "its matrix products are stretched and nothing else is, as by low clocks of the "
-                   "GPU"
-                 : "all its kernels are stretched: memory of the GPU, or a neighbour on it";
+                 ? "only its matrix products take longer, as with low clocks of the GPU"
+                 : "all its kernels take longer: slow GPU memory, or another process on the GPU";
     case Cause::kSlowHost:
-      return "its kernels take as long as everywhere, the gaps between them are longer: the host";
+      return "its kernels take the usual time, but the gaps between them are longer: a slow host";
     case Cause::kLink:
-      return "exchanges take longer where it takes part: a link";
+      return "exchanges of this rank take longer: a slow link";
     case Cause::kProgram:
-      return "it runs a program of its own with more to do: a longer pipeline stage";
+      return "it runs another program with more work: a longer pipeline stage";
     default:
-      return "why cannot be told from kernels and gaps";
+      return "kernels and gaps do not show the cause";
   }
 }
 
@@ -50,32 +49,32 @@ Said Answer(const Job& job, const FirstWords& first) {
       fmt::format("{} of each {} step", Duration(a.cost_ns), Duration(a.step_ns));
   switch (a.cause) {
     case Cause::kNoData:
-      return {fmt::format("{} is waited for cannot be told: {}", first.who,
+      return {fmt::format("{} is not known: {}", first.who,
                           a.evidence.empty() ? "" : a.evidence.front()),
               {}};
     case Cause::kNone:
-      return {fmt::format("{} a step; nobody is waited for more than ranks differ by anyway",
+      return {fmt::format("{} per step; no rank delays the others by more than the usual variation",
                           Duration(a.step_ns)),
               {}};
     case Cause::kData:
-      return {fmt::format("{} goes to waiting for another rank in every step: what they compute "
-                          "differs (imbalance of the data). Without it a step takes {}",
+      return {fmt::format("{} is waiting for another rank, which varies from step to step: ranks "
+                          "compute different amounts (data imbalance). Without it a step takes {}",
                           cost, Duration(a.without_ns)),
               {}};
     case Cause::kOneOff:
-      return {
-          fmt::format("{} a step, but {} that {} longer cost{} {} a step{}", Duration(a.step_ns),
-                      a.steps.size() == 1 ? "one step" : fmt::format("{} steps", a.steps.size()),
-                      a.steps.size() == 1 ? "is" : "are", a.steps.size() == 1 ? "s" : "",
-                      Duration(a.cost_ns),
-                      a.ranks.empty() ? std::string(": all ranks stand still together")
-                                      : ": everyone waits for " + job.ranks[a.ranks[0]].name),
-          {}};
+      return {fmt::format(
+                  "{} per step, but {} that {} longer cost{} {} per step{}", Duration(a.step_ns),
+                  a.steps.size() == 1 ? "one step" : fmt::format("{} steps", a.steps.size()),
+                  a.steps.size() == 1 ? "is" : "are", a.steps.size() == 1 ? "s" : "",
+                  Duration(a.cost_ns),
+                  a.ranks.empty() ? std::string(": all ranks stop at the same time")
+                                  : ": all other ranks wait for " + job.ranks[a.ranks[0]].name),
+              {}};
     default:
       break;
   }
   return {
-      fmt::format("{} waits for {}{}: {}{}", first.everyone, job.ranks[a.ranks[0]].name,
+      fmt::format("{} wait for {}{}: {}{}", first.everyone, job.ranks[a.ranks[0]].name,
                   a.ranks.size() > 1 ? fmt::format(" and {} more", a.ranks.size() - 1) : "", cost,
                   a.all_along ? std::string() : fmt::format(" since step {}", a.since_step)),
       fmt::format("{}. Without it a step takes {}", Why(a), Duration(a.without_ns))};
@@ -95,13 +94,18 @@ std::string Sentence(const Job& job) {
   // A step time of all ranks follows directly; other facts are a separate clause.
   const bool of_ranks = cause == Cause::kNone || cause == Cause::kOneOff;
   return fmt::format("{} rank{}{} {}", job.ranks.size(), job.ranks.size() == 1 ? "" : "s",
-                     of_ranks ? "," : ";", Answer(job, {"who", "everyone"}).Both());
+                     of_ranks ? "," : ";",
+                     Answer(job, {"the slow rank", "all other ranks"}).Both());
 }
 
-std::string Heading(const Job& job) { return Answer(job, {"Who", "Everyone"}).Both(); }
+std::string Heading(const Job& job) {
+  return Answer(job, {"The slow rank", "All other ranks"}).Both();
+}
 
-std::string Headline(const Job& job) { return Answer(job, {"Who", "Everyone"}).what; }
+std::string Headline(const Job& job) {
+  return Answer(job, {"The slow rank", "All other ranks"}).what;
+}
 
-std::string Reason(const Job& job) { return Answer(job, {"Who", "Everyone"}).why; }
+std::string Reason(const Job& job) { return Answer(job, {"The slow rank", "All other ranks"}).why; }
 
 }  // namespace xlatrace::fleet

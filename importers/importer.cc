@@ -68,7 +68,7 @@ Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
                          fmt::format("xlatrace explain {}", ShellWord(path)));
   }
   return NotImportable(
-      path, "is no kind of recording that xlatrace knows",
+      path, "is not a supported kind of recording",
       "it imports .xplane.pb files of JAX and TensorFlow, nsys exports (nsys export "
       "--type sqlite), Kineto's .json and captures of nsys-jax");
 }

@@ -77,11 +77,11 @@ std::string Called(const RunView& view, const std::vector<std::string>& handles)
   return "instructions";
 }
 
-// "runs at 0.06% of the memory's speed"; empty when it is not known.
+// "runs at 0.06% of the memory bandwidth"; empty if the rate is not known.
 std::string Reached(const OpFigure& op) {
   if (!op.peak_pct) return {};
-  const std::string_view of = op.bound_by == "memory"    ? "the memory's speed"
-                              : op.bound_by == "compute" ? "what the device can compute"
+  const std::string_view of = op.bound_by == "memory"    ? "the memory bandwidth"
+                              : op.bound_by == "compute" ? "the device's compute rate"
                                                          : "";
   if (op.bound_by == "latency") {
     return fmt::format("runs at {}% of its roof, bound by latency", PeakPercent(*op.peak_pct));

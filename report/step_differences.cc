@@ -189,9 +189,9 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
         *last);
   }
   if (by_time.size() > kMaxBarCount) {
-    out.text += fmt::format(" Of {} steps the {} slowest, the median and the {} fastest are shown.",
-                            Thousands(static_cast<int64_t>(by_time.size())), kSlowestStepCount,
-                            kFastestStepCount);
+    out.text += fmt::format(
+        " The {1} slowest, the median and the {2} fastest of {0} steps are shown.",
+        Thousands(static_cast<int64_t>(by_time.size())), kSlowestStepCount, kFastestStepCount);
   }
   if (difference < 0.02 * static_cast<double>(mean_ns)) out.text += " They hardly differ.";
   return out;

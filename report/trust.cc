@@ -29,7 +29,7 @@ bool IsForeign(const RunView& view) {
 std::string FirstDoubt(const RunView& view, bool foreign) {
   if (view.OnFakeGpu()) return "No: a fake GPU computes nothing, its times are meaningless.";
   if (view.lost > 0) {
-    return fmt::format("With care: {} lost, so idle time cannot be told from missing data.",
+    return fmt::format("With care: {} lost, so idle time may be missing data.",
                        Counted(view.lost, "record was", "records were"));
   }
   if (view.losses.may_lack()) return fmt::format("With care: lost {}.", view.losses.Text());

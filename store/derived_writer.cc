@@ -351,7 +351,7 @@ void WriteCriticalPath(const model::AnalysisTables& analysis, TableBuilder& rows
 }
 
 tl::unexpected<Error> NoHlo(Id module_id) {
-  return MakeError(fmt::format("of module {} the run holds no HLO", module_id),
+  return MakeError(fmt::format("the run has no HLO of module {}", module_id),
                    "run the program once more with XLA_FLAGS=--xla_dump_to=DIR, then: xlatrace "
                    "attach run.db --modules DIR");
 }

@@ -82,7 +82,7 @@ constexpr Promise kPromises[] = {
      "memory_utilisation_pct NOT BETWEEN 0 AND 100"},
     {"only an op whose cost is known wastes time",
      "SELECT handle FROM op_time WHERE wasted_ns IS NOT NULL AND (flops IS NULL OR bytes IS NULL)"},
-    {"what bounds an op is a word of the list",
+    {"the bound of an op is a word of the list",
      "SELECT handle FROM op_time WHERE bound_by IS NULL OR "
      "bound_by NOT IN ('compute', 'memory', 'latency', 'network', 'hidden', 'waiting', "
      "'unknown')"},
@@ -105,7 +105,7 @@ constexpr Promise kPromises[] = {
      "SELECT activity_id FROM collective JOIN activity USING (activity_id) "
      "WHERE arrival_skew_ns NOT BETWEEN 0 AND duration_ns OR wait_ns NOT BETWEEN 0 AND duration_ns "
      "OR bus_bandwidth < 0"},
-    {"the last of an exchange waits for nobody",
+    {"the last rank of an exchange does not wait",
      "SELECT group_id FROM collective WHERE wait_ns IS NOT NULL GROUP BY group_id "
      "HAVING min(wait_ns) <> 0 OR count(*) <> max(group_size) OR group_id <> min(activity_id)"},
     {"the critical path of a step sums to it",

@@ -2,8 +2,8 @@
 
 // A result of a SELECT whose rows are packed, for dictionaries with millions of rows.
 //
-// A row of a Table takes 40 bytes per cell. A packed row takes one byte per NULL, one to ten more
-// bytes per integer, eight more per real, and the bytes of a text with their number.
+// A row of a Table takes 40 bytes per cell. A cell of a packed row has one byte for its type. An
+// integer adds at most eight bytes, a real adds eight, and a text adds eight and its own bytes.
 //
 // Ownership: views of texts are valid as long as the table, also after it was moved.
 // Thread-safety: immutable after loading.

@@ -99,7 +99,7 @@ Status CheckCompanions(const std::string& path) {
     if (stat(companion.c_str(), &info) != 0) continue;
     if (!S_ISREG(info.st_mode)) {
       return MakeError(
-          fmt::format("'{}' stands beside the database and is no regular file", companion),
+          fmt::format("'{}' is beside the database and is not a regular file", companion),
           "SQLite would read it as that database's journal; move it away");
     }
     if (info.st_size > 0 && std::string_view(suffix) == "-wal") {

@@ -81,7 +81,7 @@ Serial SerialOf(int64_t value) {
 
 Error WriteError(const std::string& path) {
   return Error{fmt::format("cannot write '{}': {}", path, std::strerror(errno)),
-               "name a place with more room with -o FILE", ErrorCode::kFailed};
+               "give a place with more free space: -o FILE", ErrorCode::kFailed};
 }
 
 bool WriteFully(int fd, uint64_t offset, std::string_view bytes) {

@@ -173,10 +173,11 @@ Result<int> NotSteered(const ControlOptions& options, const std::string& folder)
     }
     if (!hook.processes.empty()) {
       return MakeError(
-          fmt::format("'{}' is recorded by the framework's own profiler, which takes no orders; "
-                      "only NVIDIA recordings do",
-                      options.path),
-          "say before the start what to record: xlatrace record --delay 60 --duration 10 -- "
+          fmt::format(
+              "'{}' is recorded by the framework's own profiler, which cannot be controlled; "
+              "only NVIDIA recordings can",
+              options.path),
+          "select the part when you start it: xlatrace record --delay 60 --duration 10 -- "
           "python train.py");
     }
   }
@@ -205,7 +206,7 @@ Result<int> RunControl(const ControlOptions& options) {
     for (int waited = 0; answers.live.empty() && answers.ended == 0; waited += kPollMs) {
       if (waited > options.timeout_s * 1000) {
         return MakeError(
-            fmt::format("nobody has recorded into '{}' within {} s", folder, options.timeout_s),
+            fmt::format("no process has recorded into '{}' within {} s", folder, options.timeout_s),
             fmt::format("xlatrace control {} status", ShellWord(options.path)));
       }
       poll(nullptr, 0, kPollMs);
@@ -213,7 +214,7 @@ Result<int> RunControl(const ControlOptions& options) {
     }
     if (answers.live.empty()) {
       return MakeError(
-          fmt::format("nobody is recording into '{}' any more", folder),
+          fmt::format("no process records into '{}' any more", folder),
           fmt::format("xlatrace report {}",
                       ShellWord(std::filesystem::path(folder).replace_extension(".db").string())));
     }

@@ -147,8 +147,8 @@ Check CheckPython(const std::string& python, const PythonFacts& facts) {
   if (!facts.tensorflow_names_ops) {
     return {"framework", State::kNotice,
             found +
-                ", whose build has no switch for the names of its ops: on a GPU only what XLA "
-                "compiles (jit_compile=True) is led back",
+                ", whose build has no switch for the names of its ops: on a GPU only work that XLA "
+                "compiles (jit_compile=True) is attributed",
             "pip install 'tensorflow[and-cuda]==2.21.0'"};
   }
   return {"framework", State::kFine, found, ""};

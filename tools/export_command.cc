@@ -108,13 +108,13 @@ exporter::Selection SelectionOf(const ExportOptions& options) {
   return selection;
 }
 
-// "steps 3 to 6", for the sentence about an export of a part.
+// " in steps 3 to 6", for the sentence about a partial export.
 std::string StepsText(const exporter::Selection& selection) {
   if (!selection.steps) return {};
   const auto [first, last] = *selection.steps;
-  if (first == last) return fmt::format(" of step {}", first);
-  if (last == INT64_MAX - 1) return fmt::format(" of the steps from {} on", first);
-  return fmt::format(" of steps {} to {}", first, last);
+  if (first == last) return fmt::format(" in step {}", first);
+  if (last == INT64_MAX - 1) return fmt::format(" in steps from {} on", first);
+  return fmt::format(" in steps {} to {}", first, last);
 }
 
 // Options that exclude --layout lake.

@@ -251,7 +251,7 @@ Result<int> RunFind(FindWords options) {
   for (size_t i = 0; i < std::min(result.warnings.size(), kMaxFindWarnings); ++i)
     Warn(result.warnings[i]);
   if (result.warnings.size() > kMaxFindWarnings) {
-    Warn(fmt::format("{} more files cannot be read: xlatrace explain says which",
+    Warn(fmt::format("{} more files cannot be read: xlatrace explain lists them",
                      result.warnings.size() - kMaxFindWarnings));
   }
   return 0;

@@ -244,7 +244,7 @@ Status FoldPreload(const PreloadPlaces& places, const std::string& command,
   for (const Error& skipped : outcome->build.skipped) Warn("skipped: " + skipped.message);
   if (outcome->folded) Note(BuildSentence(outcome->build, shown_database));
   if (outcome->folded && outcome->build.activities == 0) {
-    std::string why = fmt::format("{} says why as far as is known", shown_database);
+    std::string why = fmt::format("{} has the known reasons", shown_database);
     for (const auto& [entry, import] : outcome->build.recordings) {
       if (!import.window.empty()) why = import.window;
     }

@@ -142,7 +142,7 @@ std::string RefusalHint(std::string_view message, const std::string& run) {
         "cp {} copy.db && sqlite3 copy.db",
         run);
   }
-  if (has("one statement at a time")) return "start xlatrace query once for each statement";
+  if (has("one statement at a time")) return "start xlatrace query separately for each statement";
   if (has("there is no statement") || has("syntax error") || has("incomplete input")) {
     return fmt::format("write one SELECT: xlatrace query {} \"SELECT * FROM launch LIMIT 10\"",
                        run);

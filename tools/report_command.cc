@@ -75,7 +75,7 @@ Result<int> RunReport(const ReportOptions& options) {
   if (provenance) {
     page.provenance = &*provenance;
     if (!options.modules) {
-      Note(fmt::format("where ops came from is told by the dump in '{}'", provenance->dump));
+      Note(fmt::format("origins of ops are read from the dump in '{}'", provenance->dump));
     }
   }
   XLATRACE_ASSIGN(AtomicFile file, AtomicFile::Create(output));

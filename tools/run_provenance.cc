@@ -268,10 +268,11 @@ void TellProgram(const WantedProgram& wanted, const Match& match, const GoOn& go
         wanted.name, Percent(match.alike, 1)));
   }
   if (histories->stopped) {
-    out.notes.push_back(fmt::format(
-        "the dumps of {} took too long to read: what happened before {} is not told; all of one "
-        "op: xlatrace passes DIR {} --instruction NAME",
-        wanted.name, steps[histories->from_step].Label(), wanted.name));
+    out.notes.push_back(
+        fmt::format("the dumps of {} took too long to read: changes before {} are not shown; all "
+                    "changes of one "
+                    "op: xlatrace passes DIR {} --instruction NAME",
+                    wanted.name, steps[histories->from_step].Label(), wanted.name));
   }
   for (size_t i = 0; i < std::min(kMaxProvenanceWarnings, histories->warnings.size()); ++i) {
     out.notes.push_back("left out, it cannot be read: " + histories->warnings[i]);
@@ -335,7 +336,7 @@ Result<report::Provenance> ProvenanceIn(store::RunDb& db, const dumps::DumpDir& 
         "flags; xlatrace modules DIR lists what it holds");
   }
   for (const std::string& name : missing) {
-    out.notes.push_back(name + " that ran is not in the dump: of its ops nothing is told");
+    out.notes.push_back(name + " ran but is not in the dump, so origins of its ops are not known");
   }
   return out;
 }
@@ -429,7 +430,7 @@ Result<std::optional<report::Provenance>> FindProvenance(store::RunDb& db,
   }
   if (found && costly.with_time > static_cast<int64_t>(costly.ops.size())) {
     found->notes.push_back(
-        fmt::format("told of the {} ops that take most, of {}; of another: "
+        fmt::format("origins of the {} ops that take most time, of {}; for another op: "
                     "xlatrace show OP RUN --modules DIR",
                     costly.ops.size(), Thousands(costly.with_time)));
   }

@@ -139,8 +139,9 @@ void CheckSkew(const Context& context, const SameOps& same,
                std::map<const Op*, Collective>& collectives, int64_t exposed, Report& report) {
   if (context.run.devices.size() < 2) {
     if (exposed > 0) {
-      report.Withhold("arrival_skew",
-                      "waiting for other devices: one device alone cannot tell it from transfer");
+      report.Withhold(
+          "arrival_skew",
+          "waiting for other devices: with one device, waiting and transfer cannot be separated");
     }
     return;
   }
@@ -202,7 +203,8 @@ void CheckSkew(const Context& context, const SameOps& same,
   finding.evidence
       .Add(context.words.PerStep("mean of all devices: waiting in collectives that nothing hides,"),
            ns, "ns")
-      .Add("of it in this one", context.PerStep(worst->exposed_wait_ns), "ns", worst->op->handle);
+      .Add("waiting in the collective that waits most", context.PerStep(worst->exposed_wait_ns),
+           "ns", worst->op->handle);
   if (members > here) {
     finding.evidence.Add("devices that exchange, of which some are not in this run", members,
                          "count");

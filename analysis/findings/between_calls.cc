@@ -285,15 +285,20 @@ void CheckBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
   finding.gaps = std::move(claims);
   finding.where_source = context.StepCallSource();
   finding.evidence.Add(context.words.PerStep("between compiled programs,"), ns, "ns")
-      .AddReal(fmt::format("of the {}", context.words.whole), 100 * context.ShareOfSpan(ns), "%")
+      .AddReal(fmt::format("share of the {}", context.words.whole), 100 * context.ShareOfSpan(ns),
+               "%")
       .Add("longest", longest, "ns");
-  if (input > 0) finding.evidence.Add("of it loading input", context.PerStep(input), "ns");
+  if (input > 0)
+    finding.evidence.Add("time between compiled programs spent on loading input",
+                         context.PerStep(input), "ns");
   const double outside_share =
       calls.known() ? static_cast<double>(outside) / static_cast<double>(sum) : 0;
   if (calls.known()) {
-    finding.evidence.AddReal("of it outside any call of the framework", 100 * outside_share, "%")
-        .Add(context.words.PerStep("of it after the call that starts the next program returned,"),
-             context.PerStep(starting), "ns");
+    finding.evidence
+        .AddReal("share of it outside any call of the framework", 100 * outside_share, "%")
+        .Add(
+            context.words.PerStep("time after the call that starts the next program has returned,"),
+            context.PerStep(starting), "ns");
   }
   // The script's work may also take cores from ops that run in parallel. The amount is unknown, so
   // it is reported and not counted.

@@ -41,9 +41,9 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
   const int64_t transfer = std::max<int64_t>(context.PerStep(exposed - wait) - lost_to_links, 0);
   Evidence evidence;
   evidence.Add(context.words.PerStep("collectives"), context.PerStep(all), "ns")
-      .Add("of them with nothing beside them", ns, "ns")
-      .Add("of that, waiting for other devices", context.PerStep(wait), "ns");
-  if (lost_to_links > 0) evidence.Add("of that, lost to slow links", lost_to_links, "ns");
+      .Add("exposed collectives", ns, "ns")
+      .Add("exposed time of waiting for other devices", context.PerStep(wait), "ns");
+  if (lost_to_links > 0) evidence.Add("exposed time lost to slow links", lost_to_links, "ns");
   if (context.ShareOfStep(transfer) < kExposedCollectiveShare) {
     report.Fine("exposed_collective",
                 {"collectives", fmt::format("{} of {} exposed beyond waiting", Time(transfer),

@@ -140,9 +140,10 @@ void HostCopies(const Context& context, Report& report) {
     finding.change->instructions[static_cast<uint32_t>(op->time->instruction_id)] = 0;
   }
   finding.sure = context.Allowed(Sure::kMedium);
-  finding.evidence.Add("of it kernels that read or write it themselves", kernels, "ns")
-      .Add(context.words.PerStep("copying that nothing hides,"), exposed, "ns")
-      .Add(context.words.PerStep("other work, beside which it could run,"), hides, "ns");
+  finding.evidence.Add("kernels that read or write host memory themselves", kernels, "ns")
+      .Add(context.words.PerStep("exposed copies,"), exposed, "ns")
+      .Add(context.words.PerStep("other work that could run in parallel with the copies,"), hides,
+           "ns");
   report.Add(std::move(finding));
 }
 
@@ -180,9 +181,9 @@ void ReadBack(const Context& context, Report& report) {
   const double share = rate / static_cast<double>(*link);
   Evidence evidence;
   evidence.Add(context.words.PerStep("bytes read back"), context.PerStep(bytes), "bytes")
-      .AddReal("their rate", rate / 1e9, "GB/s")
-      .AddReal("what this link reaches", static_cast<double>(*link) / 1e9, "GB/s")
-      .Add(context.words.PerStep("of it with nothing beside it, at most,"), cost, "ns");
+      .AddReal("rate of these copies", rate / 1e9, "GB/s")
+      .AddReal("rate that this link reaches", static_cast<double>(*link) / 1e9, "GB/s")
+      .Add(context.words.PerStep("exposed time of reading back, at most,"), cost, "ns");
   if (share >= kGoodLinkShare || context.ShareOfStep(cost) < kMinSavingShare) {
     report.Fine("d2h_stall",
                 {"reading back", fmt::format("{}, at {}% of the link's rate",
@@ -306,7 +307,7 @@ void Donation(const Context& context, Report& report) {
     ops.push_back(&op);
   }
   if (!judged) {
-    report.Withhold("donation_missing", "donation: the HLO does not say which buffers are shared");
+    report.Withhold("donation_missing", "donation: the HLO does not list shared buffers");
     return;
   }
   const Site site = AllOf(context, ops);

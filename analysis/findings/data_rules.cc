@@ -193,8 +193,8 @@ void SourceLines(const Context& context, Report& report) {
   }
   if (all == 0 || 2 * ns < all) return;
   report.Withhold("source_lines",
-                  fmt::format("source lines: for {} of the time the HLO holds one frame only, the "
-                              "framework's own; layers and op names say where",
+                  fmt::format("source lines: for {} of the time the HLO holds only a frame of the "
+                              "framework; use layers and op names instead",
                               Percent(static_cast<double>(ns) / static_cast<double>(all))));
 }
 

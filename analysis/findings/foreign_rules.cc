@@ -200,19 +200,22 @@ void ExposedByName(const Context& context, const NamedCommunication& all, Report
   finding.change.emplace();
   finding.change->collectives_early = true;
   finding.evidence.Add(context.words.PerStep("collectives,"), all_ns, "ns")
-      .Add(context.words.PerStep("with nothing beside them,"), exposed, "ns");
+      .Add(context.words.PerStep("exposed collectives,"), exposed, "ns");
   if (all.is_split) {
-    finding.evidence.Add(context.words.PerStep("of that, waiting for other devices,"), wait, "ns");
+    finding.evidence.Add(context.words.PerStep("exposed time of waiting for other devices,"), wait,
+                         "ns");
   }
   finding.evidence
-      .Add(context.words.PerStep(ShortKernelName(most.name) + " among them,"), context.PerStep(most.ns),
-           "ns")
-      .Add(context.words.PerStep("its launches,"), context.PerStep(most.count), "count");
+      .Add(context.words.PerStep("collective " + ShortKernelName(most.name) + ","),
+           context.PerStep(most.ns), "ns")
+      .Add(context.words.PerStep("launches of this collective,"), context.PerStep(most.count),
+           "count");
   AddLongest(context, most.name, finding);
   report.Add(std::move(finding));
   if (context.run.devices.size() < 2) {
-    report.Withhold("arrival_skew",
-                    "waiting in collectives: one rank alone cannot tell it from transfer");
+    report.Withhold(
+        "arrival_skew",
+        "waiting in collectives: with one rank, waiting and transfer cannot be separated");
   }
 }
 

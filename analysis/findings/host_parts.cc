@@ -121,7 +121,7 @@ void AddHostParts(const Context& context, const GapClaims& claims, Finding& find
   if (by_time.size() > kMaxShownParts) by_time.resize(kMaxShownParts);
   for (const auto& [ns, text] : by_time) {
     finding.evidence.Add(
-        context.words.PerStep(fmt::format("of that, while the host was in {},", text)),
+        context.words.PerStep(fmt::format("idle time while the host was in {},", text)),
         context.PerStep(ns), "ns");
   }
 }

@@ -110,13 +110,14 @@ void NameWaiting(const Context& context, const std::map<const Op*, WaitedFor>& w
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   if (source != by_source.end()) {
     finding.where_source = source->first;
-    finding.evidence.Add("of it before ops of " + ShortSource(source->first),
+    finding.evidence.Add("idle time before ops of " + ShortSource(source->first),
                          context.PerStep(source->second), "ns");
   }
   if (most != nullptr) {
     finding.where_op = most->op->row->name;
     finding.where_layer = most->op->row->layer_group;
-    finding.evidence.Add("of it before this op", context.PerStep(most->ns), "ns", most->op->handle);
+    finding.evidence.Add("idle time before this op", context.PerStep(most->ns), "ns",
+                         most->op->handle);
   }
 }
 
@@ -417,7 +418,7 @@ GapClaims LoopConditions(const Context& context, const std::vector<Gap>& gaps, R
     finding.where_op = most->first->row->name;
     finding.where_layer = most->first->row->layer_group;
     finding.where_source = context.SourceOf(*most->first);
-    finding.evidence.Add("of it before this op", context.PerStep(most->second), "ns",
+    finding.evidence.Add("idle time before this op", context.PerStep(most->second), "ns",
                          most->first->handle);
   }
   GapClaims spoken_of = finding.gaps;

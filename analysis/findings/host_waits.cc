@@ -225,7 +225,7 @@ std::string AddHostWaits(const Context& context, Finding& finding, int64_t* wait
   if (waits != nullptr) *waits = static_cast<int64_t>(most->second.calls.size());
   const auto [place, calls] = PlaceOf(most->second.calls, events);
   if (!place.empty()) {
-    finding.evidence.Add(context.words.PerStep(fmt::format("of these calls in {},", place)),
+    finding.evidence.Add(context.words.PerStep(fmt::format("such calls in {},", place)),
                          context.PerStep(calls), "count");
   }
   return place;

@@ -95,7 +95,7 @@ void TailWaves(const Context& context, const LongestLaunches& launches, Report& 
     finding.basis = Basis::kCostModel;
     finding.sure = context.Allowed(Sure::kMedium);
     finding.evidence.AddReal("waves of blocks", waves, "count", largest.handle)
-        .AddReal("of the slots of its waves are used",
+        .AddReal("used share of the slots of its waves",
                  100 * waves / std::max(std::ceil(waves), 1.0), "%");
     report.Add(std::move(finding));
   }
@@ -149,7 +149,7 @@ void Registers(const Context& context, const LongestLaunches& launches, Report& 
              largest.handle)
         .AddReal("theoretical occupancy",
                  static_cast<double>(*occupancy.theoretical_milli_pct) / 1000, "%", largest.handle)
-        .AddReal("of the roof it is nearer to",
+        .AddReal("reached share of the nearer roof",
                  static_cast<double>(std::max(*largest.time->compute_utilisation_milli_pct,
                                               *largest.time->memory_utilisation_milli_pct)) /
                      1000,
@@ -228,7 +228,7 @@ void Clocks(const Context& context, Report& report) {
     }
   }
   if (context.ShareOfStep(compute) < 0.1) {
-    report.Withhold("clock_throttle", "clocks: too little is bound by computation to tell");
+    report.Withhold("clock_throttle", "clocks: too few ops are bound by computation");
     return;
   }
   compute_ratio /= static_cast<double>(compute);
@@ -258,12 +258,12 @@ void Clocks(const Context& context, Report& report) {
     finding.change->instructions[static_cast<uint32_t>(op.time->instruction_id)] =
         1 / compute_ratio;
   }
-  finding.evidence.Add("ops that computation bounds, per step", compute, "ns")
-      .AddReal("last third of the steps against the first", compute_ratio, "x")
-      .AddReal("of them slower by 4% and more",
+  finding.evidence.Add("ops bound by computation, per step", compute, "ns")
+      .AddReal("last third of the steps compared with the first third", compute_ratio, "x")
+      .AddReal("share of these ops that are at least 4% slower",
                100 * static_cast<double>(slowed) / static_cast<double>(compute), "%");
   if (memory > 0) {
-    finding.evidence.AddReal("the same of ops that memory bounds", memory_ratio, "x");
+    finding.evidence.AddReal("the same ratio for ops bound by memory", memory_ratio, "x");
   }
   report.Add(std::move(finding));
 }

@@ -101,8 +101,7 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
   // Without the wait the queue would not be empty; with it, faster launching fills it sooner.
   if (const int64_t refilling = RefillingNs(context, kind.claims); 3 * refilling >= kind.ns) {
     finding.evidence.Add(
-        context.words.PerStep(
-            "of the idle time between the launches after a wait, while the queue fills,"),
+        context.words.PerStep("idle time between launches after a wait, while the queue fills,"),
         context.PerStep(refilling), "ns");
   }
   report.Add(std::move(finding));
@@ -119,8 +118,9 @@ void NameSetUp(const Context& context, const Kind& kind, Finding& finding) {
     const auto& [ns, name] = calls.by_time[i];
     if (20 * ns < calls.ns) break;
     names += (i == 0 ? "" : ", ") + std::string(name);
-    finding.evidence.Add(context.words.PerStep(fmt::format("of that, the host is in {},", name)),
-                         context.PerStep(ns), "ns");
+    finding.evidence.Add(
+        context.words.PerStep(fmt::format("idle time while the host is in {},", name)),
+        context.PerStep(ns), "ns");
   }
   finding.variant = "set_up";
   finding.values["calls"] = names;
@@ -157,10 +157,9 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
     NameSetUp(context, kind, finding);
   }
   if (const model::LaunchQueueRow* row = context.launch_queue) {
-    finding.evidence
-        .AddReal("launches that found the device with nothing to do", CallsOnIdlePct(context), "%")
-        .Add("work stood ready before it ran, median" + WhoseQueue(context), row->queued_p50_ns,
-             "ns");
+    finding.evidence.AddReal("launches that found the device idle", CallsOnIdlePct(context), "%")
+        .Add("time from launch to start of ready work, median" + WhoseQueue(context),
+             row->queued_p50_ns, "ns");
   }
   finding.evidence.Add("a launch keeps the device busy for, on average", mean_ns, "ns");
   report.Add(std::move(finding));

@@ -242,7 +242,8 @@ void CheckLayers(const Context& context, Report& report) {
     }
   }
   if (judged && !found && apart.empty()) {
-    report.Fine("odd_layer", {"repeated layers", "they take alike, collectives aside"});
+    report.Fine("odd_layer",
+                {"repeated layers", "apart from collectives, they take about the same time"});
   } else if (!found && !apart.empty()) {
     report.Withhold("odd_layer", "repeated layers: " + apart);
   }

@@ -120,8 +120,8 @@ int64_t CheckBandwidth(const Context& context, const SameOps& same,
         rates.at(op).best / rates.at(op).expected;
   }
   finding.evidence.Add("bytes of the one that loses most", rate.bytes, "bytes", worst.handle)
-      .AddReal("its best bus bandwidth", rate.best / 1e9, "GB/s", worst.handle)
-      .AddReal("what this size reaches on such links", rate.expected / 1e9, "GB/s");
+      .AddReal("best bus bandwidth of this collective", rate.best / 1e9, "GB/s", worst.handle)
+      .AddReal("rate that this size reaches on such links", rate.expected / 1e9, "GB/s");
   report.Add(std::move(finding));
   return saves;
 }
@@ -185,7 +185,7 @@ void CheckSiblings(const Context& context, const SameOps& same, Report& report) 
       worst_rate.best / best_rate.best;
   finding.evidence
       .AddReal("best bus bandwidth of the slow one", worst_rate.best / 1e9, "GB/s", worst->handle)
-      .AddReal("of the fast one", best_rate.best / 1e9, "GB/s", model_op->handle)
+      .AddReal("best bus bandwidth of the fast one", best_rate.best / 1e9, "GB/s", model_op->handle)
       .Add("bytes of the slow one", worst_rate.bytes, "bytes", worst->handle);
   report.Add(std::move(finding));
 }

@@ -138,12 +138,12 @@ void CheckLoops(const Context& context, Report& report) {
   finding.sure = context.Allowed(Sure::kMedium);
   finding.evidence.Add(context.words.PerStep("trip counters and conditions,"), counters.ns, "ns")
       .Add(context.words.PerStep("slices read and written,"), slices.ns, "ns")
-      .Add(context.words.PerStep("copies of what the loop carries,"), copies.ns, "ns")
-      .Add(context.words.PerStep("launches for these,"), static_cast<int64_t>(launches + 0.5),
-           "count")
-      .Add(context.words.PerStep("of launches in loops,"), static_cast<int64_t>(all.launches + 0.5),
-           "count")
-      .Add(context.words.PerStep("iterations of the largest,"),
+      .Add(context.words.PerStep("copies of values that the loop carries,"), copies.ns, "ns")
+      .Add(context.words.PerStep("launches of these counters, slices and copies,"),
+           static_cast<int64_t>(launches + 0.5), "count")
+      .Add(context.words.PerStep("all launches in loops,"),
+           static_cast<int64_t>(all.launches + 0.5), "count")
+      .Add(context.words.PerStep("iterations of the largest loop,"),
            static_cast<int64_t>(iterations + 0.5), "count");
   report.Add(std::move(finding));
 }

@@ -23,8 +23,8 @@ namespace xlatrace::analysis::findings {
 inline constexpr std::string_view kMemoryAssigned = "memory of the program, as XLA assigned it";
 inline constexpr std::string_view kMemoryByRanges =
     "memory of the program at its peak, by live ranges";
-inline constexpr std::string_view kMemoryMore = "more of it without recomputation, at most";
-inline constexpr std::string_view kMemoryInCopies = "of it in these copies at the peak";
+inline constexpr std::string_view kMemoryMore = "additional memory without recomputation, at most";
+inline constexpr std::string_view kMemoryInCopies = "memory in these copies at the peak";
 
 // Memory of one module.
 struct MemoryFacts {

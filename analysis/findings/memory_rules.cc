@@ -108,19 +108,18 @@ void Attention(const Context& context, Report& report) {
   Finding finding = FindingAbout(context, "attention_unfused", site);
   const std::string scores = ScoresOf(ops, size);
   const int64_t passes = PassesPerLayer(ops);
-  if (!scores.empty()) {
-  }
   const std::string go = fmt::format(
-      "of {} go through memory{}", scores.empty() ? fmt::format("{0} x {0}", size) : scores,
+      "scores of {} go through memory{}", scores.empty() ? fmt::format("{0} x {0}", size) : scores,
       passes > 1 ? fmt::format(", {} kernels per layer", passes) : "");
-  finding.sentence = {fmt::format("Attention is {}", context.WorkShare(all)), "scores " + go,
-                      fmt::format(" ({})", ShortSource(site.source)), "Scores " + go};
-  if (passes > 0) finding.evidence.Add("kernels that touch them, per layer", passes, "count");
+  finding.sentence = {fmt::format("Attention is {}", context.WorkShare(all)), go,
+                      fmt::format(" ({})", ShortSource(site.source)), "S" + go.substr(1)};
+  if (passes > 0)
+    finding.evidence.Add("kernels that read or write the scores, per layer", passes, "count");
   finding.saves_high_ns = saves;
   finding.saves_low_ns = std::min(saves, exponentials) / 2;
   finding.basis = context.limits.half ? Basis::kRoofline : Basis::kMeasured;
   finding.sure = context.Allowed(Sure::kHigh);
-  finding.evidence.Add("of them not matrix products", exponentials, "ns")
+  finding.evidence.Add("kernels of attention that are not matrix products", exponentials, "ns")
       .Add("sequence length", size, "count");
   report.Add(std::move(finding));
 }
@@ -147,8 +146,8 @@ void ScanStacks(const Context& context, const std::vector<const Op*>& ops, Repor
       finding.evidence.Add(context.words.PerStep("bytes written into stacks,"), bytes, "bytes");
     }
     if (filling > 0) {
-      finding.evidence.Add(context.words.PerStep("of it filling and copying empty stacks,"),
-                           filling, "ns");
+      finding.evidence.Add(context.words.PerStep("filling and copying empty stacks,"), filling,
+                           "ns");
     }
     report.Add(std::move(finding));
   }
@@ -277,8 +276,8 @@ void SlowKernels(const Context& context, Report& report) {
     finding.basis = own ? Basis::kMeasured : Basis::kRoofline;
     finding.sure = context.Allowed(Sure::kLow);
     finding.evidence.AddReal("its rate", rate / 1e9, "GB/s", site.largest().handle)
-        .AddReal(own ? "what the best tenth of such work in this run reaches"
-                     : "what this memory reaches",
+        .AddReal(own ? "rate of the best tenth of such ops in this run"
+                     : "rate that this memory reaches",
                  *limit / 1e9, "GB/s");
     report.Add(std::move(finding));
   }

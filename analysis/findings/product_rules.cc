@@ -65,8 +65,8 @@ void Upcast(const Context& context, Report& report) {
     finding.evidence.AddReal("its rate", RateOf(site.largest()) / 1e12, "TFLOP/s",
                              site.largest().handle);
     if (context.limits.half) {
-      finding.evidence.AddReal("what this device reaches in 16 bits", *context.limits.half / 1e12,
-                               "TFLOP/s");
+      finding.evidence.AddReal("rate that this device reaches in 16 bits",
+                               *context.limits.half / 1e12, "TFLOP/s");
     }
     report.Add(std::move(finding));
   }
@@ -161,12 +161,12 @@ void OddSizes(const Context& context, Report& report) {
     finding.evidence.Add("dimension", odd, "count", largest.handle)
         .Add("next multiple of 128", next, "count")
         .AddReal("its rate", RateOf(largest) / 1e12, "TFLOP/s", largest.handle)
-        .AddReal(own ? "best rate of an even product in this run" : "what this device reaches",
+        .AddReal(own ? "best rate of an even product in this run" : "rate that this device reaches",
                  best / 1e12, "TFLOP/s");
     report.Add(std::move(finding));
   }
   if (!found && HasProducts(context))
-    report.Fine("gemm_bad_dims", {"sizes of products", "none is slow for want of padding"});
+    report.Fine("gemm_bad_dims", {"sizes of products", "none is slow because of missing padding"});
 }
 
 // Without a known rate of products, part of the step is not examined, maybe most of it. Reports

@@ -180,9 +180,9 @@ void Replayed::AddLongestDevice(const Change& change, Finding& finding) const {
   }
   const std::string device = DeviceWords(context_, longest->first);
   finding.evidence
-      .Add(
-          context_.words.PerStep(fmt::format("of the same on {}, where it takes longest,", device)),
-          ns, "ns")
+      .Add(context_.words.PerStep(
+               fmt::format("the same ops on {}, where they take longest,", device)),
+           ns, "ns")
       .OfDevice(device);
 }
 

@@ -333,7 +333,8 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
     }
     already = std::min(already + in_gaps / std::max<int64_t>(basis.count, 1), at_most);
     if (static_cast<double>(already) >= kSameSavingShare * static_cast<double>(at_most)) continue;
-    if (already > 0) finding.evidence.Add("of this, saved by findings above", already, "ns");
+    if (already > 0)
+      finding.evidence.Add("part of the saving that findings above also count", already, "ns");
     for (const auto& [what, ns] : finding.claims) {
       int64_t& sum = claimed_[what];
       sum = std::max(sum, ns);

@@ -133,15 +133,16 @@ void Recompute(const Context& context, Report& report) {
                   context.words.PerStep(Time(*finding.saves_high_ns)))};
   finding.sure = context.Allowed(Sure::kHigh);
   finding.evidence.Add(context.words.PerStep("device time of recomputation"), all, "ns")
-      .Add("of it matrix products", products, "ns")
+      .Add("recomputed matrix products", products, "ns")
       .AddReal(context.words.of_step, 100 * context.ShareOfStep(*finding.saves_high_ns), "%");
   if (*finding.saves_high_ns < all) {
-    finding.evidence.Add("of it beside other work, which the step does not have",
+    finding.evidence.Add("recomputation in parallel with other work, not part of the step",
                          all - *finding.saves_high_ns, "ns");
   }
   // With it the phase's time is whole.
   if (once > 0) {
-    finding.evidence.Add("named so besides, but computed once, for forward too", once, "ns");
+    finding.evidence.Add("ops marked as recomputation that run only once, also for forward", once,
+                         "ns");
   }
   AddMemory(ops, finding.evidence);
   if (hidden > 0) {
@@ -304,7 +305,7 @@ void Dominant(const Context& context, Report& report) {
     finding.saves_high_ns = op.ns - std::min(op.ns, *floor);
     finding.saves_low_ns = 0;
     finding.basis = Basis::kRoofline;
-    finding.evidence.Add("what it must take at the device's rates", *floor, "ns");
+    finding.evidence.Add("shortest possible time at the device's rates", *floor, "ns");
   } else {
     finding.variant = "no_remedy";
     finding.no_remedy = true;

@@ -206,9 +206,9 @@ void CheckWarmUp(const Context& context, Report& report) {
     report.Withhold(
         "warmup_in_average",
         fmt::format(
-            "{} of {} steps amid the others are not steady (a compilation, a cut, or other work "
-            "behind them) and set apart: step {} takes {}; with them steps average {}, the typical "
-            "step takes {}",
+            "{} of {} steps between steady steps are not steady (a compilation, a cut, or other "
+            "work behind them) and are excluded: step {} takes {}; with them, steps take {} on "
+            "average; the typical step takes {}",
             between.size(), context.steady_count + std::ssize(between), slowest->first,
             Time(slowest->second), Time(amid_ns / std::max<int64_t>(amid_count, 1)),
             Time(context.step_ns)));

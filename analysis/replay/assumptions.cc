@@ -51,8 +51,8 @@ void ListAssumptions(const Found& found, bool steady, Graph& graph) {
   }
   if (graph.on_cpu) {
     said.emplace_back(
-        "what stays takes as long as before, on a CPU too: where caches are left to it, it may "
-        "take less, which the range holds");
+        "remaining ops take as long as before, on a CPU too; if they get more cache, they may "
+        "take less, which the range includes");
   }
   if (graph.whole_run) {
     said.emplace_back("no steps were found: what is replayed is the whole run");

@@ -12,48 +12,48 @@ std::string_view Text(Doubt doubt) {
     case Doubt::kCutOff:
       return "may be another instruction if records were lost, not cut off";
     case Doubt::kAnotherInstruction:
-      return "may be another instruction, had a record or two been lost";
+      return "if one or two records were lost, another instruction may have launched it";
     case Doubt::kEqualInstruction:
-      return "another instruction of the module explains it as well";
+      return "another instruction of the module matches equally well";
     case Doubt::kAnotherModule:
-      return "may be another module's, though its size speaks against that";
+      return "another module may have launched it, although its size differs";
     case Doubt::kEqualModule:
-      return "may be another module's, and nothing speaks against that";
+      return "another module matches equally well";
     case Doubt::kHiddenByGraph:
-      return "may be one that a graph-level row holds";
+      return "a row for a whole graph may contain it";
     case Doubt::kTripsLost:
-      return "the trips of its loop add up with lost records only";
+      return "the trip counts of its loop match only if records were lost";
     case Doubt::kUnknownModule:
-      return "nobody says the module, and too little of it ran to recognise it";
+      return "the module is not recorded, and too few of its kernels ran to recognise it";
     case Doubt::kGraphRow:
     case Doubt::kSeveralThunks:
       return "one record for several thunks";
     case Doubt::kAnotherWay:
       return "other thunks in between may have launched it";
     case Doubt::kUnsureAnchor:
-      return "a kernel beside it is in doubt";
+      return "the attribution of a neighbouring kernel is in doubt";
     case Doubt::kBetweenRuns:
-      return "lies at the end of an execution and may be nobody's";
+      return "it is at the end of an execution and may belong to no instruction";
     case Doubt::kMayPrepareNext:
-      return "a copy behind a library call may prepare what comes next";
+      return "a copy after a library call may belong to the next instruction";
     case Doubt::kModuleNotSaid:
-      return "nobody says for sure that it is this module's";
+      return "its module is inferred";
     case Doubt::kUnlikeOthers:
-      return "in most executions the call launched other kernels";
+      return "in most executions this call launched other kernels";
     case Doubt::kOnlyCall:
-      return "the only call of its kind, of a module that nobody says for sure";
+      return "it is the only call of its kind, and its module is inferred";
     case Doubt::kOutOfOrder:
-      return "the only call of its kind, but not where the program has it";
+      return "it is the only call of its kind, but at another place than in the program";
     case Doubt::kOtherLibrary:
-      return "the only call that comes into question is another library's";
+      return "the only possible call belongs to another library";
     case Doubt::kToldOtherwise:
-      return "the source says another instruction";
+      return "the source records another instruction";
     case Doubt::kRecordsLost:
-      return "records are missing among the launches";
+      return "records of launches were lost";
     case Doubt::kPartOfSchedule:
-      return "the module's schedule is not known whole";
+      return "the schedule of the module is only partly known";
     case Doubt::kHloOfAnotherRun:
-      return "the HLO is of another run of the program";
+      return "the HLO is from another run of the program";
   }
   return "";
 }

@@ -130,7 +130,7 @@ bool ScanLayoutItems(TextScanner& scanner, int depth) {
     if (place < std::size(kLayoutItems)) {
       if (place < next) {
         return scanner.Fail(where,
-                            fmt::format("'{}' stands twice in a layout or out of order", item));
+                            fmt::format("'{}' is duplicate or out of order in a layout", item));
       }
       next = place + 1;
     }

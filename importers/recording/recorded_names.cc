@@ -162,7 +162,7 @@ void RecordedNames::AddModules() {
     }
     if (rebuilt.undefined > 0) {
       counters_.Add("instruction_not_told", Severity::kNotice, rebuilt.undefined,
-                    "operands that XLA did not register stand as empty instructions");
+                    "operands that XLA did not register are stored as empty instructions");
     }
     if (rebuilt.completed > 0) {
       counters_.Add("computation_text_cut", Severity::kInfo, rebuilt.completed);

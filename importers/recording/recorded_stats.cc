@@ -25,17 +25,18 @@ constexpr Known kKnown[] = {
     {"buffers_refused", Severity::kDataLoss,
      "the collector was at its limit of memory; record fewer steps"},
     {"rows_lost", Severity::kDataLoss,
-     "writing stopped: the disk is full or the limit was reached; make room, or raise "
+     "writing stopped: the disk is full or the limit was reached; free disk space, or raise "
      "XLATRACE_MAX_BYTES"},
     {"buffers_cut", Severity::kDataLoss,
-     "CUPTI could not read its own buffer to the end; what lay behind is lost"},
+     "CUPTI could not read its own buffer to the end; the remaining records are lost"},
     {"records_short", Severity::kDataLoss,
-     "records of this CUPTI are shorter than any known; xlatrace doctor tells the versions"},
+     "records of this CUPTI are shorter than those of known versions; xlatrace doctor lists "
+     "versions"},
     {"strings_not_kept", Severity::kDataLoss,
      "texts beyond the collector's limit; some instructions have no module text"},
     // The import counts them by missing value: activity_times_unknown, activity_end_unknown.
     {"records_invalid_time", Severity::kInfo, "CUPTI gave no valid time for these activities"},
-    {"records_unknown", Severity::kNotice, "kinds of records that this collector does not know"},
+    {"records_unknown", Severity::kNotice, "kinds of records that this collector does not support"},
     {"pops_unbalanced", Severity::kNotice, "ranges that were closed but not opened"},
     {"ranges_too_deep", Severity::kNotice, "ranges nested deeper than the collector follows"},
     {"strings_cut", Severity::kNotice, "texts longer than the collector keeps"},
@@ -58,11 +59,12 @@ void AddRecordedStats(const RecordedProcess& process, Counters* counters) {
     // Recordings of older collectors count rows of all kinds.
     auto lost = process.facts.find("activities_lost");
     if (lost == process.facts.end()) lost = process.facts.find("rows_lost");
-    counters->Add("recording_stopped", Severity::kDataLoss,
-                  lost == process.facts.end() ? 1 : std::max(std::atoll(lost->second.c_str()), 1ll),
-                  fmt::format("device activities that were not written: {}; make room, or raise "
-                              "XLATRACE_MAX_BYTES",
-                              stopped->second));
+    counters->Add(
+        "recording_stopped", Severity::kDataLoss,
+        lost == process.facts.end() ? 1 : std::max(std::atoll(lost->second.c_str()), 1ll),
+        fmt::format("device activities that were not written: {}; free disk space, or raise "
+                    "XLATRACE_MAX_BYTES",
+                    stopped->second));
   }
   for (const auto& [stat_name, value] : process.stats) {
     const auto& name = stat_name;            // A lambda cannot capture the binding (clang 14).

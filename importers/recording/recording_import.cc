@@ -413,9 +413,8 @@ class RecordingImporter {
   void AddStats() {
     AddRecordedStats(process_, &counters_);
     for (const std::string& error : process_.errors) {
-      counters_.Add(
-          "collector: " + error.substr(0, 300), Severity::kError, 1,
-          "what the collector said about this process; xlatrace doctor checks the set-up");
+      counters_.Add("collector: " + error.substr(0, 300), Severity::kError, 1,
+                    "error of the collector in this process; xlatrace doctor checks the set-up");
     }
     for (const std::string& note : process_.notes) {
       counters_.Add("collector_note: " + note.substr(0, 300), Severity::kNotice, 1);
@@ -442,7 +441,7 @@ class RecordingImporter {
     if (outcome_.unnamed_rows > 0) {
       counters_.Add("recording_rows_unnamed", Severity::kDataLoss,
                     static_cast<int64_t>(outcome_.unnamed_rows),
-                    "kernels and copies whose name or stream stood in a part of the recording that "
+                    "kernels and copies without name or stream, because a part of the recording "
                     "cannot be read; they were left out");
     }
     if (outcome_.missing_blocks > 0) {
@@ -461,11 +460,12 @@ class RecordingImporter {
   void AddMissingStats() {
     if (live_) {
       counters_.Add("process_still_running", Severity::kNotice, 1,
-                    "this is a part of the run; the same command again gives more");
+                    "this is a part of the run; repeat the command later for the rest");
     } else if (found_.ending.unrecorded_from_ns && outcome_.damaged_blocks == 0) {
-      counters_.Add("process_killed", Severity::kNotice, 1,
-                    "the process ended without closing its recording; the view process says from "
-                    "when on its work may be missing, and how much of it");
+      counters_.Add(
+          "process_killed", Severity::kNotice, 1,
+          "the process ended without closing its recording; the view process has the time "
+          "from which work may be missing, and the possible number of records");
     }
     // Losses for which CUPTI reports a dropped record are already counted.
     const int64_t missing = std::max<int64_t>(
@@ -504,10 +504,9 @@ class RecordingImporter {
     }
     // If the user switched it off, no notice is needed.
     if (process_.Fact("tensorflow_ops") == "missing") {
-      counters_.Add(
-          "tensorflow_ops_unannounced", Severity::kNotice, 1,
-          "this build of TensorFlow has no switch for the names of its ops: what it runs "
-          "outside of XLA is led back to nothing; TensorFlow 2.17 to 2.21 of PyPI have it");
+      counters_.Add("tensorflow_ops_unannounced", Severity::kNotice, 1,
+                    "this build of TensorFlow has no switch for the names of its ops, so its work "
+                    "outside of XLA is not attributed; TensorFlow 2.17 to 2.21 of PyPI have it");
     }
     if (process_.Fact("mode") == "light" && !process_.Fact("xla").empty() &&
         process_.Fact("dump_folder").empty()) {
@@ -538,7 +537,7 @@ class RecordingImporter {
     }
     if (activities_without_end_ > 0) {
       counters_.Add("activity_end_unknown", Severity::kNotice, activities_without_end_,
-                    "still running when CUPTI was asked last: their end is NULL");
+                    "still running when CUPTI was queried last: their end is NULL");
     }
     if (activities_without_call_ > 0) {
       counters_.Add("activity_without_call", Severity::kInfo, activities_without_call_);

@@ -29,7 +29,7 @@ inline constexpr size_t kMaxNodeIdsPerPart = 100;
 // A node, or the sum of the ops of a computation that have the same value in a column.
 struct TimePart {
   std::vector<size_t> nodes;      // Positions in TimeNodes.
-  std::vector<int64_t> node_ids;  // Of the first kMaxNodeIdsPerPart nodes.
+  std::vector<int64_t> node_ids;  // Ids of the first kMaxNodeIdsPerPart nodes.
   std::string kind, name;         // `kind` of a sum is "computation".
   // The values that all of its ops have in common; empty: they differ or are not known.
   std::string op_kind, phase, layer_group, source_file, handle;

@@ -67,7 +67,7 @@ std::string WhyOf(const ComparisonView& view, const BreakdownRow& row) {
 }
 
 std::string Per(const ComparisonView& view) {
-  return view.base.steady && view.now.steady ? "per step of one device" : "of the whole run";
+  return view.base.steady && view.now.steady ? "per step of one device" : "in the whole run";
 }
 
 struct CompareFact {

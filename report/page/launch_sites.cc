@@ -144,9 +144,9 @@ void LaunchSites::Write(const LaunchedIn& launched_in) {
   struct Kernel {
     std::string_view name, symbol, kind;
     int64_t ns = 0, calls = 0, self_ns = 0, occurrences = 0;
-    int64_t row = 0;  // Of the table `kernels`.
+    int64_t row = 0;  // Row in the table `kernels`.
   };
-  // As the view `kernel` groups them: by symbol; what is no kernel, by name.
+  // Kernels are grouped by symbol, and other activities by name, as in the view `kernel`.
   using Key = std::pair<std::string_view, std::string_view>;
   std::map<Key, Kernel> kernels_of;
   const auto key_of = [this](size_t config) {

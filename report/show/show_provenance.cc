@@ -60,7 +60,7 @@ void WriteNotes(const Json& provenance, SheetWriter& out) {
 Status AddProvenance(const ShowOptions& options, Json& sheet) {
   const std::string kind = JsonText(sheet, "kind");
   if (kind != "op" && kind != "instruction") {
-    return MakeError(fmt::format("--modules tells where an instruction came from; this is a {}",
+    return MakeError(fmt::format("--modules shows the origin of an instruction; this is a {}",
                                  kind == "source" ? "source line" : kind),
                      "name an op or an instruction: xlatrace show o1 run.db --modules DIR",
                      ErrorCode::kUsage);

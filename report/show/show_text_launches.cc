@@ -44,7 +44,7 @@ void WriteLaunches(const Json& sheet, bool with_names, SheetWriter& out) {
     out.Paragraph(fmt::format("{}{}{}, {}{}", handle.empty() ? "" : handle + "  ", name,
                               CountedCell(row, "launches", "launch", "launches"),
                               TimeCell(row, "self_ns"),
-                              ValueAt(row, "estimated") == true ? " of them, by estimate" : ""));
+                              ValueAt(row, "estimated") == true ? " (estimated)" : ""));
     if (JsonHas(row, "block_x")) {
       out.Fact(
           "grid",

@@ -21,7 +21,7 @@ namespace {
 void WriteRoofline(const Json& op, SheetWriter& out) {
   out.Heading("Roofline");
   if (!JsonHas(op, "flops") && !JsonHas(op, "bytes")) {
-    out.Paragraph("what it computes and moves is not known: it has no cost in XLA's model");
+    out.Paragraph("FLOPs and bytes are not known: this op has no cost in XLA's cost model");
     return;
   }
   const double seconds = JsonNumber(op, "self_ns") / 1e9;
@@ -220,7 +220,7 @@ void WriteOtherGpu(const Json& op, const Json& other, SheetWriter& out) {
 // The op_names inside of it and their parts of its time.
 void WriteInside(const Json& shares, SheetWriter& out) {
   if (!shares.is_array() || shares.size() <= 1) return;
-  out.Heading("What is inside (time by the cost model)");
+  out.Heading("Parts of this op (time by the cost model)");
   TextTable table({{"share", true},
                    {"phase", false, 9},
                    {"op_name", false, 200, true, true},

@@ -139,7 +139,7 @@ class Running:
         self.log = None
         done = self.run_program(["summary", f"{name}.db"])
         if done.code != 0:
-            raise section.head.error(f"the recording cannot be read: {done.stderr.strip()}")
+            raise section.head.error(f"unreadable recording: {done.stderr.strip()}")
 
     def import_run(self, name, sources, section, target="sm_9.0_gpu"):
         """Through the program itself, with the case's programs as XLA dumps them."""

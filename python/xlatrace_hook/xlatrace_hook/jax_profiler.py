@@ -105,7 +105,7 @@ class JaxProfiler:
             return
         with state.lock:
             if state.profile_session is not session:
-                raise RuntimeError("the profile was ended by somebody else")
+                raise RuntimeError("other code has already stopped the profile")
             try:
                 xspace = session.stop()
             finally:

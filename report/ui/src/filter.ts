@@ -168,7 +168,7 @@ export function parseQuery(text: string, isName?: (word: string) => boolean): Qu
       const scale = unit === '' && TIME_KEYS.has(key) ? (key === 'dur' ? 1e3 : 1e6) : SCALE[unit];
       if (!n || scale === undefined || !isFinite(Number(n[1]))) {
         query.errors.push(
-          `“${raw}”: ${word} wants a number, as in ${key}>50${key === 'dur' ? 'us' : ''}`,
+          `“${raw}”: ${word} needs a number, as in ${key}>50${key === 'dur' ? 'us' : ''}`,
         );
         continue;
       }
@@ -216,7 +216,7 @@ export function parseQuery(text: string, isName?: (word: string) => boolean): Qu
       continue;
     }
     if (key === 'step' && !rangeMatcher(values))
-      query.errors.push(`“${raw}” wants numbers, as in step:2-5`);
+      query.errors.push(`“${raw}” needs numbers, as in step:2-5`);
     else text(key as TextKey, values);
   }
   return query;
@@ -278,7 +278,7 @@ export function compare(op: Comparison, a: number, b: number): boolean {
 const quoteIfNeeded = (value: string): string =>
   /[\s,"]/.test(value) ? `"${value.replace(/"/g, '')}"` : value;
 
-/** The term that says key = value; for links and chips. */
+/** The term for key = value, for links and chips. */
 export const termText = (key: TextKey, value: string, negated = false): string =>
   `${negated ? '-' : ''}${key}:${quoteIfNeeded(value)}`;
 

@@ -29,8 +29,7 @@ async function start(): Promise<void> {
     line.setAttribute('role', 'alert');
     const why = error instanceof Error ? error.message : String(error);
     line.textContent =
-      `The interactive pages cannot be shown: ${why}. What follows is the ` +
-      'summary that needs no script.';
+      `The interactive pages cannot be shown: ${why}. The summary below needs no script.`;
     (still ?? document.body).prepend(line);
   }
 }

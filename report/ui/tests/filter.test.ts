@@ -61,7 +61,7 @@ describe('the grammar', () => {
   it('refuses steps that are no numbers, and filters by nothing then', () => {
     expect(parseQuery('step:two')).toMatchObject({
       terms: [],
-      errors: ['“step:two” wants numbers, as in step:2-5'],
+      errors: ['“step:two” needs numbers, as in step:2-5'],
     });
     expect(parseQuery('step:2-5,8').terms).toHaveLength(1);
   });

@@ -85,10 +85,10 @@ describe('threads of the host', () => {
       kept,
     });
     expect(heldWords([window(7, 10, 10), window(3, 5, 5)])).toBe(
-      'of steps 3 and 7, elsewhere only what gaps refer to',
+      'all events in steps 3 and 7, elsewhere only events that gaps refer to',
     );
     expect(heldWords([window(NaN, 12_000, 8000)])).toBe(
-      'of 12,000 calls and ranges the longest 8,000 are in this file',
+      'this file has the longest 8,000 of 12,000 calls and ranges',
     );
   });
 });

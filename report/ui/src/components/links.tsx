@@ -86,7 +86,7 @@ export function SourceChip({ file, line }: { file: string; line: number }): VNod
 const TOKEN = /\b([okmf]\d{1,6})\b|([\w./-]*\w\.py):(\d+)|`([^`]+)`/g;
 
 /**
- * Text in which handles that exist and source lines become links, and what stands in backticks
+ * Text in which existing handles and source lines become links, and text in backticks becomes
  * code.
  */
 export function LinkedText({ text }: { text: string }): VNode {

@@ -69,9 +69,9 @@ export function Passes({ op }: { op: number }): VNode | null {
   const module = report.modules[ops.module[op]!];
   if (!module || ops.name[op] === '') return null;
   const run = meta.run.path.split('/').pop()!;
-  const told = meta.provenance;
+  const provenance = meta.provenance;
   const events = provenanceOf(report).get(op);
-  if (!told) {
+  if (!provenance) {
     return (
       <div class="sm dim" data-testid="provenance">
         Which passes of XLA made it is not in this file. Run it with{' '}
@@ -91,15 +91,15 @@ export function Passes({ op }: { op: number }): VNode | null {
         </ol>
       ) : (
         <FaintText>
-          This file tells of {plural(told.ops, 'op')}, not of this one.{' '}
-          <Command text={`xlatrace show ${ops.handle[op]} ${run} --modules ${told.dump}`} />
+          This file has the origin of {plural(provenance.ops, 'op')}, but not of this op.{' '}
+          <Command text={`xlatrace show ${ops.handle[op]} ${run} --modules ${provenance.dump}`} />
         </FaintText>
       )}
-      {told.notes.map((n) => (
-        <p class="sm dim wrapany">Mind: {n}.</p>
+      {provenance.notes.map((n) => (
+        <p class="sm dim wrapany">Note: {n}.</p>
       ))}
-      <p class="sm dim wrapany" title={told.dump}>
-        read from {told.dump}
+      <p class="sm dim wrapany" title={provenance.dump}>
+        read from {provenance.dump}
       </p>
     </div>
   );

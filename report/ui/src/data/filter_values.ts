@@ -110,12 +110,12 @@ export function whatExists(report: Report, key: TextKey): string {
   if ((key === 'step' || key === 'dev') && all.length > 6)
     return `${key} goes from ${all[0]} to ${all[all.length - 1]}`;
   // A folded group is more useful than forty of its members.
-  const said = key === 'layer' && all.length > 8 ? valuesOf(report, 'scope') : all;
-  const shown = said
+  const named = key === 'layer' && all.length > 8 ? valuesOf(report, 'scope') : all;
+  const shown = named
     .slice(0, 6)
     .map((v) => (v.length > 44 ? `${v.slice(0, 20)}…${v.slice(-22)}` : v));
   return (
-    `${key} is one of ${shown.join(', ')}` + (said.length > 6 ? ` and ${said.length - 6} more` : '')
+    `${key} is one of ${shown.join(', ')}` + (named.length > 6 ? ` and ${named.length - 6} more` : '')
   );
 }
 

@@ -109,7 +109,7 @@ export function windowsOf(report: Report): HostWindow[] {
   });
 }
 
-/** "in steps 3 and 7; of 12,000 calls and ranges the longest 8,000". */
+/** "all events in steps 3 and 7, ...; this file has the longest 8,000 of 12,000 calls and ranges". */
 export function heldWords(windows: HostWindow[]): string {
   const steps = [...new Set(windows.filter((w) => !isNaN(w.step)).map((w) => w.step))].sort(
     (a, b) => a - b,
@@ -119,13 +119,13 @@ export function heldWords(windows: HostWindow[]): string {
   const where =
     steps.length === 0
       ? ''
-      : `of ${steps.length === 1 ? 'step' : 'steps'} ${steps.join(' and ')}, ` +
-        'elsewhere only what gaps refer to';
+      : `all events in ${steps.length === 1 ? 'step' : 'steps'} ${steps.join(' and ')}, ` +
+        'elsewhere only events that gaps refer to';
   return [
     where,
     kept < events
-      ? `of ${plural(events, 'call or range', 'calls and ranges')} the ` +
-        `longest ${thousands(kept)} are in this file`
+      ? `this file has the longest ${thousands(kept)} of ` +
+        plural(events, 'call or range', 'calls and ranges')
       : '',
   ]
     .filter(Boolean)

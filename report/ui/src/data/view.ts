@@ -142,7 +142,7 @@ export function computeView(report: Report, text: string, fold = true): View {
     waiting: false,
     notes: [
       ...query.errors.map(withMeant),
-      ...query.valueless.map((key) => `“${key}:” wants a value: ${whatExists(report, key)}`),
+      ...query.valueless.map((key) => `“${key}:” needs a value: ${whatExists(report, key)}`),
     ],
     shareNs: shares.ns,
     opNs: ops.ns,

@@ -85,7 +85,7 @@ function numbersThere(report: Report, term: NumberTerm, values: number[]): strin
   const known = values.filter((v) => !isNaN(v));
   if (known.length === 0)
     return `no ${report.bare ? 'kernel' : 'op'} here has a value for ${term.key}`;
-  const said = (v: number): string => {
+  const format = (v: number): string => {
     switch (term.key) {
       case 'dur':
       case 'ms':
@@ -101,7 +101,7 @@ function numbersThere(report: Report, term: NumberTerm, values: number[]): strin
   };
   return (
     `${term.key} goes from ` +
-    `${said(known.reduce((a, b) => Math.min(a, b)))} to ` +
-    `${said(known.reduce((a, b) => Math.max(a, b)))}`
+    `${format(known.reduce((a, b) => Math.min(a, b)))} to ` +
+    `${format(known.reduce((a, b) => Math.max(a, b)))}`
   );
 }

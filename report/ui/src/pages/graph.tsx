@@ -137,7 +137,7 @@ export function GraphPage(): VNode {
     return listen(window, { keydown: onKey });
   });
   if (hlo.n === 0 || centre < 0 || !n) {
-    return <NoHlo title="No graph" lacks="nothing says what feeds what" />;
+    return <NoHlo title="No graph" lacks="operands of instructions are not known" />;
   }
   const op = hlo.op[centre]!;
   const ns = timeOf(report, hlo, centre);

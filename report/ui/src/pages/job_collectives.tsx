@@ -123,8 +123,11 @@ export function JobCollectives({
   return (
     <details data-testid="job-collectives" open={all.length <= 12}>
       <summary>
-        Collectives of the job: {plural(all.length, 'instruction')}
-        {left && ` of ${thousands(all.length + left.rows)}`}, the most exposed first
+        Collectives of the job:{' '}
+        {left
+          ? `${thousands(all.length)} of ${plural(all.length + left.rows, 'instruction')}`
+          : plural(all.length, 'instruction')}
+        , the most exposed first
       </summary>
       {alone > 0 && (
         <p class="dim">

@@ -39,7 +39,7 @@ export function RooflinePage(): VNode {
   const selected = found.dots.find((p) => p.ops.includes(picked))?.op ?? -1;
   if (report.bare)
     return (
-      <NoHlo title="No roofline" lacks="nobody knows what FLOP and bytes a kernel should take" />
+      <NoHlo title="No roofline" lacks="FLOPs and bytes of kernels are not known" />
     );
   if (!device || !(device.bandwidth > 0)) {
     return (

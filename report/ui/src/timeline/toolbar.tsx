@@ -115,7 +115,7 @@ export function TimelineToolbar({
           class={`sm ${onPath ? 'on' : ''}`}
           aria-pressed={onPath}
           data-testid="critical-path"
-          title="what bound the step, from its end back to its begin"
+          title="the chain of ops and gaps that determines the step time"
           onClick={togglePath}
         >
           critical path <kbd>c</kbd>

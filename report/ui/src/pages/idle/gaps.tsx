@@ -312,7 +312,7 @@ export function Longest({
         )}
         <HeadingEnd>
           {held < counted
-            ? `of the longest ${thousands(held)}; the sums above hold all ${thousands(counted)} · `
+            ? `the longest ${thousands(held)}; the sums above include all ${thousands(counted)} · `
             : ''}
           a row opens it on the timeline · <CopyMenu table={table} />
         </HeadingEnd>

@@ -270,8 +270,11 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
         <h2>Launches</h2>
         <ViewSwitch />
         <HeadingEnd>
-          {plural(order.kept.length, 'launch', 'launches')}
-          {how.how !== 'all' && ` of ${thousands(how.in_run)}: the rest is not in this file`} ·{' '}
+          {how.how === 'all'
+            ? plural(order.kept.length, 'launch', 'launches')
+            : `${thousands(order.kept.length)} of ${plural(how.in_run, 'launch', 'launches')}: ` +
+              'the other launches are not in this file'}{' '}
+          ·{' '}
           <CopyMenu table={table} />
         </HeadingEnd>
       </HeadingBar>

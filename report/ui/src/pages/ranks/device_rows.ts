@@ -77,7 +77,7 @@ export function rankWords({
     `${percent(r[main] - middle, step(r))}% of a step of ` +
     `${msText(step(r))}`;
   const sentence = waitedFor
-    ? `Everyone waits for ${waitedFor.name}: it needs ${overMedian(waitedFor)}`
+    ? `All other devices wait for ${waitedFor.name}: it needs ${overMedian(waitedFor)}`
     : gap <= 0.01 * worst.wall
       ? 'No rank stands out: ' +
         ((together

@@ -99,11 +99,11 @@ function RankNotes({
       )}
       {!lag && together && cells.steps.length > 2 && (
         <SecondaryText data-testid="rank-cost">
-          No rank is waited for: none needs 2% of the step more by itself than the median device in
-          most steps.
+          No rank delays the others: none needs 2% of the step more by itself than the median device
+          in most steps.
           {members > ranks.length &&
-            ` Of the ${members} that exchange ${ranks.length} are in this run: ` +
-              'the one that all wait for may be another.'}
+            ` This run has ${ranks.length} of the ${members} ranks that exchange: ` +
+              'the slowest rank may be another one.'}
         </SecondaryText>
       )}
       {!known && (

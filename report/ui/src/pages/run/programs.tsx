@@ -286,7 +286,7 @@ export function Memory({ report }: { report: Report }): VNode | null {
         {more}
       </td>
       <NumberCell>{bytes(size[r]!)}</NumberCell>
-      <td class="num dim" title="of all that the assignment holds">
+      <td class="num dim" title="share of the whole assignment">
         {percent(size[r]!, whole)}%
       </td>
     </tr>

@@ -24,10 +24,10 @@ std::vector<Sentence> NotKnown(const RunView& view) {
   std::vector<Sentence> not_known;
   const auto add = [&](std::string_view text) { not_known.push_back(Plain(text)); };
   if (view.OnFakeGpu()) {
-    add("recorded on the fake GPU of xlatrace's tests: no time here is a real device's");
+    add("recorded on the fake GPU of xlatrace's tests: its times are not those of a real device");
   }
   if (view.IsPartial()) {
-    add("the program was still running: the same command again takes in what has come since");
+    add("the program was still running; repeat the command to include later work");
   }
   const Coverage& coverage = view.coverage;
   const std::string_view per_step = PerStepWords(view);
@@ -48,25 +48,24 @@ std::vector<Sentence> NotKnown(const RunView& view) {
   };
   const int64_t outside = sum_of("projected_operations_outside_ranges");
   if (outside > 0) {
-    add(fmt::format("{} outside all ranges, times unknown: some idle time may be {}",
+    add(fmt::format("{} outside all ranges at unknown times; some idle time may be busy",
                     outside == 1 ? std::string("1 GPU operation ran")
-                                 : fmt::format("{} GPU operations ran", Thousands(outside)),
-                    outside == 1 ? "its" : "theirs"));
+                                 : fmt::format("{} GPU operations ran", Thousands(outside))));
   }
   if (const int64_t ns = sum_of("loop_time_without_operations_ns");
       ns > 0 && 1000 * ns >= view.run_coverage.device_ns) {
     const auto runs = static_cast<int64_t>(view.steps.all.size()) * Workers(view);
     add(fmt::format(
         "{} of the recording, all devices, is idle time between the ops of loops, "
-        "counted as theirs{}",
+        "counted as time of the loops{}",
         Duration(static_cast<double>(ns)),
         runs == 0 ? ""
-                  : fmt::format(": {} a step",
+                  : fmt::format(": {} per step",
                                 Duration(static_cast<double>(ns) / static_cast<double>(runs)))));
   }
   if (const int64_t count = sum_of("runs_without_length"); count > 0) {
-    add(count == 1 ? std::string("1 run of a long op has 0 ns: its time may be in what follows")
-                   : fmt::format("{} runs of long ops have 0 ns: their time may be in what follows",
+    add(count == 1 ? std::string("1 execution of a long op has 0 ns: its time may be counted for later ops")
+                   : fmt::format("{} executions of long ops have 0 ns: their time may be counted for later ops",
                                  Thousands(count)));
   }
   constexpr auto kUnknown = static_cast<size_t>(model::Phase::kUnknown);

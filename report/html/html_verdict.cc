@@ -96,7 +96,7 @@ class VerdictSection {
 
   void Findings() {
     html_.Raw(
-        fmt::format("<div class=\"acthead\"><h2>Do this, in this order</h2>"
+        fmt::format("<div class=\"acthead\"><h2>Actions, in this order</h2>"
                     "<span>saves, {}</span><span>confidence</span></div><ol>",
                     view_.StepsAreJobs() ? "ms/step" : figures_.Unit()));
     size_t number = 0;
@@ -208,7 +208,7 @@ class VerdictSection {
   void NotKnown() {
     const std::vector<Sentence> not_known = xlatrace::report::NotKnown(view_);
     if (not_known.empty()) return;
-    html_.Raw("<section class=\"q\"><h2>Not known</h2><ul>");
+    html_.Raw("<section class=\"q\"><h2>Limits of this recording</h2><ul>");
     for (const Sentence& sentence : not_known) {
       html_.Raw("<li><span>");
       WriteSentence(html_, sentence);

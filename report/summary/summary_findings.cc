@@ -26,21 +26,30 @@ constexpr size_t kMaxFindingRows = 5;
 constexpr size_t kMaxShownNotKnown = 3;
 constexpr size_t kMaxRuledOutLines = 2;
 constexpr size_t kMaxTitleLines = 3;
+constexpr int kLabelColumns = 12;  // The longest label, "not checked", and a space.
+
+// A line of text after its label, or below the text of the line above.
+std::string Labelled(std::string_view label, const std::string& text) {
+  return fmt::format("{:<{}}{}", label, kLabelColumns, text);
+}
 
 }  // namespace
 
 SummaryLines FindingsBlock::Lines() const {
   if (view_.findings.empty()) {
     if (!view_.basis.steady) return {};
-    return {"do this    no remedy is known that saves 1% of the step"};
+    return {"actions     no change is known that saves 1% of the step"};
   }
   constexpr int kMaxSourceWidth = 28;
   const size_t count = std::min(kMaxFindingRows, view_.findings.size());
   const std::string per_step = view_.StepsAreJobs() ? "/step" : "";
   const bool any = std::any_of(view_.findings.begin(), view_.findings.end(),
                                [](const FindingFigure& f) { return !f.bound(); });
-  std::vector<SummaryLines> rows;  // saves, sure, source
-  int beside[] = {7 + static_cast<int>(per_step.size()), 4, 0};
+  std::vector<SummaryLines> rows;  // Saving, confidence, source.
+  const std::string saves_heading = (any ? "saves" : "saves at most") + per_step;
+  constexpr std::string_view kConfidenceHeading = "confidence";
+  int beside[] = {static_cast<int>(saves_heading.size()),
+                  static_cast<int>(kConfidenceHeading.size()), 0};
   for (size_t i = 0; i < count; ++i) {
     const FindingFigure& finding = view_.findings[i];
     const std::string_view path = finding.where_source;
@@ -58,9 +67,9 @@ SummaryLines FindingsBlock::Lines() const {
   // A title that is wider than the remaining columns continues in the next line.
   const int room = std::max(width_ - beside[0] - beside[1] - beside[2] - 3 - 2, 20);
   std::vector<TextColumn> columns = {
-      {.heading = "do this", .flexible = true},
-      {.heading = (any ? "saves" : "saves<=") + per_step, .right = true},
-      {.heading = "sure"}};
+      {.heading = "action", .flexible = true},
+      {.heading = saves_heading, .right = true},
+      {.heading = std::string(kConfidenceHeading)}};
   if (has_sources) columns.push_back({.heading = "source", .at_most = kMaxSourceWidth});
   TextTable table(std::move(columns));
   for (size_t i = 0; i < count; ++i) {
@@ -87,7 +96,7 @@ SummaryLines FindingsBlock::Lines() const {
   return lines;
 }
 
-// Savings overlap; of those that were replayed it is known what they save together.
+// Savings overlap. Only for replayed ones the joint saving is known.
 std::string FindingsBlock::AllTogether() const {
   if (!view_.replay.all_findings_step_ns) {
     const bool of_devices = !view_.basis.steady && Workers(view_) > 1;
@@ -100,7 +109,7 @@ std::string FindingsBlock::AllTogether() const {
       std::any_of(view_.findings.begin(), view_.findings.end(),
                   [](const FindingFigure& f) { return f.saves_high_ns && !f.replayed(); });
   return fmt::format("all {} together: replayed step {} -> {}",
-                     others ? "that are replayed," : "of these",
+                     others ? "replayed ones" : "of these",
                      Duration(static_cast<double>(view_.replay.step_ns)),
                      Duration(static_cast<double>(*view_.replay.all_findings_step_ns)));
 }
@@ -119,16 +128,13 @@ SummaryLines RuledOutBlock::Lines() const {
     }
     const SummaryLines wrapped = WrapItems(items, fine ? ", " : "; ");
     for (size_t k = 0; k < wrapped.size(); ++k) {
-      lines.push_back((k > 0               ? "           "
-                       : verdict == "fine" ? "fine       "
-                                           : "not judged ") +
-                      wrapped[k]);
+      lines.push_back(Labelled(k > 0 ? "" : fine ? "no problem" : "not checked", wrapped[k]));
     }
   }
   return lines;
 }
 
-// As many of them as fit two lines, and how many do not.
+// As many items as fit into two lines, and the number of the others.
 SummaryLines RuledOutBlock::WrapItems(const SummaryLines& items, std::string_view between) const {
   SummaryLines wrapped;
   for (size_t left_out = 0; left_out < items.size(); ++left_out) {
@@ -137,7 +143,7 @@ SummaryLines RuledOutBlock::WrapItems(const SummaryLines& items, std::string_vie
       text += (i == 0 ? "" : std::string(between)) + items[i];
     }
     if (left_out > 0) text += fmt::format("{}{} more", between, left_out);
-    wrapped = Wrap(Clean(text), width_ - 11);
+    wrapped = Wrap(Clean(text), width_ - kLabelColumns);
     if (wrapped.size() <= kMaxRuledOutLines) break;
   }
   if (wrapped.size() > kMaxRuledOutLines) wrapped.resize(kMaxRuledOutLines);
@@ -148,9 +154,9 @@ SummaryLines NotKnownBlock::Lines() const {
   SummaryLines lines;
   const std::vector<Sentence> not_known = NotKnown(view_);
   for (size_t i = 0; i < std::min(kMaxShownNotKnown, not_known.size()); ++i) {
-    const SummaryLines wrapped = Wrap(Clean(PlainText(not_known[i])), width_ - 11);
+    const SummaryLines wrapped = Wrap(Clean(PlainText(not_known[i])), width_ - kLabelColumns);
     for (size_t k = 0; k < std::min<size_t>(2, wrapped.size()); ++k) {
-      lines.push_back((i == 0 && k == 0 ? "not known  " : "           ") + wrapped[k]);
+      lines.push_back(Labelled(i == 0 && k == 0 ? "limits" : "", wrapped[k]));
     }
   }
   std::vector<std::string> ends = view_.losses.Sentences();
@@ -163,9 +169,9 @@ SummaryLines NotKnownBlock::Lines() const {
     ends.resize(kMaxEndLines);
   }
   for (size_t i = 0; i < ends.size(); ++i) {
-    const SummaryLines wrapped = Wrap(Clean(ends[i]), width_ - 11);
+    const SummaryLines wrapped = Wrap(Clean(ends[i]), width_ - kLabelColumns);
     for (size_t k = 0; k < wrapped.size(); ++k) {
-      lines.push_back((i == 0 && k == 0 ? "missing    " : "           ") + wrapped[k]);
+      lines.push_back(Labelled(i == 0 && k == 0 ? "missing" : "", wrapped[k]));
     }
   }
   // The profile belongs to the program and the option to TensorFlow, so the user needs a hint.
@@ -177,9 +183,9 @@ SummaryLines NotKnownBlock::Lines() const {
     }
     const std::string text =
         counts ? fmt::format("{} {}", Thousands(stat.value), stat.advice) : stat.advice;
-    const SummaryLines wrapped = Wrap(Clean(text), width_ - 11);
+    const SummaryLines wrapped = Wrap(Clean(text), width_ - kLabelColumns);
     for (size_t k = 0; k < wrapped.size(); ++k) {
-      lines.push_back((k == 0 ? "note       " : "           ") + wrapped[k]);
+      lines.push_back(Labelled(k == 0 ? "note" : "", wrapped[k]));
     }
     break;
   }
@@ -188,9 +194,9 @@ SummaryLines NotKnownBlock::Lines() const {
     if (stat.severity < model::Severity::kDataLoss || shown++ == 2) break;
     const std::string text =
         fmt::format("{} {}: {}", Thousands(stat.value), stat.name, stat.advice);
-    const SummaryLines wrapped = Wrap(Clean(text), width_ - 11);
+    const SummaryLines wrapped = Wrap(Clean(text), width_ - kLabelColumns);
     for (size_t k = 0; k < std::min<size_t>(3, wrapped.size()); ++k) {
-      lines.push_back((shown == 1 && k == 0 ? "lost       " : "           ") + wrapped[k]);
+      lines.push_back(Labelled(shown == 1 && k == 0 ? "lost" : "", wrapped[k]));
     }
   }
   return lines;

@@ -115,7 +115,8 @@ export function whatExists(report: Report, key: TextKey): string {
     .slice(0, 6)
     .map((v) => (v.length > 44 ? `${v.slice(0, 20)}…${v.slice(-22)}` : v));
   return (
-    `${key} is one of ${shown.join(', ')}` + (named.length > 6 ? ` and ${named.length - 6} more` : '')
+    `${key} is one of ${shown.join(', ')}` +
+    (named.length > 6 ? ` and ${named.length - 6} more` : '')
   );
 }
 

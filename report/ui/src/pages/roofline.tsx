@@ -38,9 +38,7 @@ export function RooflinePage(): VNode {
   const picked = entity?.type === 'op' ? entity.row : -1;
   const selected = found.dots.find((p) => p.ops.includes(picked))?.op ?? -1;
   if (report.bare)
-    return (
-      <NoHlo title="No roofline" lacks="FLOPs and bytes of kernels are not known" />
-    );
+    return <NoHlo title="No roofline" lacks="FLOPs and bytes of kernels are not known" />;
   if (!device || !(device.bandwidth > 0)) {
     return (
       <Missing

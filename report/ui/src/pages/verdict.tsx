@@ -125,7 +125,7 @@ export function VerdictPage(): VNode {
         {!basis.steady && <KindBar report={report} />}
         {findings.length > 0 && (
           <div class="acthead">
-            <h2>Do this, in this order</h2>
+            <h2>Actions, in this order</h2>
             <span>
               saves, {report.savesUnit}
               {jobStep ? ' of the job' : together > 1 && `, ${together} devices`}

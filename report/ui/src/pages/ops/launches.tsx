@@ -274,8 +274,7 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
             ? plural(order.kept.length, 'launch', 'launches')
             : `${thousands(order.kept.length)} of ${plural(how.in_run, 'launch', 'launches')}: ` +
               'the other launches are not in this file'}{' '}
-          ·{' '}
-          <CopyMenu table={table} />
+          · <CopyMenu table={table} />
         </HeadingEnd>
       </HeadingBar>
       {order.kept.length === 0 ? <NothingMatches /> : <DataTable {...table} cls="ops" />}

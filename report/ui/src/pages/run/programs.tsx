@@ -172,25 +172,25 @@ export function Steps({ report }: { report: Report }): VNode {
           A step of the job takes {msText(jobStep.ns)}: the slowest rank’s, median of{' '}
           {plural(jobStep.steps, 'step')}, {jobStep.first} to {jobStep.last}, from{' '}
           {formatMs(jobStep.min_ns)} to {msText(jobStep.max_ns)}; {thousands(jobStep.recorded)} were
-          recorded. They are told by the ranks’ own recordings: the launches of{' '}
-          {report.meta.job!.kept} that are here have no steady step of their own.{' '}
+          recorded. Step times are from the recordings of the ranks: the launches of{' '}
+          {report.meta.job!.kept} in this file have no steady step.{' '}
           <Link to={{ page: 'ranks' }}>Ranks</Link>
         </SecondaryText>
       )}
       {jobStep ? null : all.length === 0 ? (
         <SecondaryText>
-          No step was found. Not judged:{' '}
+          No step was found. Not checked:{' '}
           {report.meta.ruled_out?.find((r) => r.id === 'steady_steps')?.text}.
         </SecondaryText>
       ) : (
         <SecondaryText>
           {basis.marked
-            ? 'Numbers are the framework’s own.'
-            : 'Found from the executions that recur.'}{' '}
+            ? 'Step numbers are from the framework.'
+            : 'Steps are found from recurring executions.'}{' '}
           {out.length > 0 && `Left out as not steady: ${text(out)}. `}
           {steady.length > 0
             ? `Steady: ${text(steady)}.`
-            : 'None was steady: each was cut, held a compilation or was the first execution.'}
+            : 'No step was steady: each was cut, contained a compilation or was the first execution.'}
         </SecondaryText>
       )}
     </section>

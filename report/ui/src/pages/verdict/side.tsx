@@ -100,7 +100,7 @@ export function VerdictSide({
       )}
       {verdict.not_known.length + withheld.length > 0 && (
         <section class="q">
-          <h2>Not known</h2>
+          <h2>Limits of this recording</h2>
           <ul class="q">
             {verdict.not_known.map((s) => (
               <li>

@@ -128,7 +128,7 @@ void RangePaths::Sweep::Restart() {
 }
 
 void RangePaths::Sweep::Add(RangePaths& paths, const Range& range) {
-  AnswerBefore(paths, range.start_ns);
+  ResolveBefore(paths, range.start_ns);
   CloseUntil(range.start_ns);
   const bool loose = !open_.empty() && range.end_ns > open_.back().end_ns;
   if (loose && loose_ == kMaxLooseRanges) return;
@@ -143,10 +143,10 @@ void RangePaths::Sweep::Finish(RangePaths& paths) {
   });
   for (const Range& range : held) Add(paths, range);
   held = {};
-  AnswerBefore(paths, INT64_MAX);
+  ResolveBefore(paths, INT64_MAX);
 }
 
-void RangePaths::Sweep::AnswerBefore(RangePaths& paths, int64_t time_ns) {
+void RangePaths::Sweep::ResolveBefore(RangePaths& paths, int64_t time_ns) {
   for (; next_question_ < questions.size(); ++next_question_) {
     Question& question = questions[next_question_];
     if (question.time_ns >= time_ns) return;
@@ -193,7 +193,7 @@ uint32_t RangePaths::AddText(std::string_view text) {
   return at->second;
 }
 
-void RangePaths::Ask(uint32_t thread, const Question& question) {
+void RangePaths::AddQuestion(uint32_t thread, const Question& question) {
   if (thread >= threads_.size()) threads_.resize(size_t{thread} + 1);
   threads_[thread].questions.push_back(question);
 }

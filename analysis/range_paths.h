@@ -6,9 +6,9 @@
 // Ranges that only name a launch (cudaLaunchKernel) are left out. Texts lose the parts that differ
 // from call to call, so that the paths of a kernel can be counted.
 //
-// Call `Ask` for all questions, then `Answer`, then read the answers. Cost: 24 bytes per question.
-// Only ranges that are open at once are held, unless a thread's ranges are not ordered by start.
-// Then they are read again, held (24 bytes each) and sorted. Thread-safety: one thread.
+// Call `AddQuestion` for all questions, then `Answer`, then read the answers. Cost: 24 bytes per
+// question. Only ranges that are open at once are held, unless a thread's ranges are not ordered by
+// start. Then they are read again, held (24 bytes each) and sorted. Thread-safety: one thread.
 
 #ifndef XLATRACE_ANALYSIS_RANGE_PATHS_H_
 #define XLATRACE_ANALYSIS_RANGE_PATHS_H_
@@ -62,7 +62,7 @@ class RangePaths {
   bool has_texts() const { return texts_.size() > 1; }
 
   // `thread`: any small number of a thread of a process.
-  void Ask(uint32_t thread, const Question& question);
+  void AddQuestion(uint32_t thread, const Question& question);
 
   // `add_ranges` calls AddRange for all ranges, of all threads, until AddRange returns false. It is
   // called again if the ranges were not ordered by start, outer before inner.
@@ -94,7 +94,7 @@ class RangePaths {
       int64_t end_ns;
       uint32_t text, path;  // Path 0: not requested yet.
     };
-    void AnswerBefore(RangePaths& paths, int64_t time_ns);
+    void ResolveBefore(RangePaths& paths, int64_t time_ns);
     void CloseUntil(int64_t time_ns);
     void CountLoose();
     uint32_t Path(RangePaths& paths);

@@ -145,7 +145,7 @@ std::string_view Text(BoundBy bound) {
 }
 
 // The units that arithmetic would use if the GPU had them.
-static std::string_view WantedUnits(NumberType type, bool matmul, bool tf32) {
+static std::string_view RequiredUnits(NumberType type, bool matmul, bool tf32) {
   if (!matmul) return type == NumberType::kF64 ? "f64" : "f32";
   if (type == NumberType::kF64) return "f64_matrix";
   if (type == NumberType::kF32 || type == NumberType::kNone) return tf32 ? "tf32" : "f32";
@@ -153,7 +153,7 @@ static std::string_view WantedUnits(NumberType type, bool matmul, bool tf32) {
 }
 
 PeakRate PeakOf(const DeviceFacts& device, NumberType type, bool matmul, bool tf32) {
-  if (!device.peaks) return {0, WantedUnits(type, matmul, tf32), false, 0};
+  if (!device.peaks) return {0, RequiredUnits(type, matmul, tf32), false, 0};
   const GpuPeaks& peaks = *device.peaks;
   const auto matrix = [&](double peak, std::string_view name, double achievable) {
     return PeakRate{peak, name, true, achievable};

@@ -7,14 +7,14 @@
 #include <tuple>
 #include <utility>
 
+#include "model/derived.h"
+
 namespace xlatrace::analysis {
 namespace {
 
 using model::InstructionRow;
 using model::Phase;
 using model::ShareRow;
-
-constexpr int64_t kWholeSharePpm = 1'000'000;
 
 using ScopeKey = std::tuple<std::string_view, std::string_view, Phase, std::string_view,
                             std::optional<int64_t>, uint32_t>;
@@ -72,7 +72,7 @@ TimeSplit::TimeSplit(const model::AttributionTables& attribution) {
     }
     if (share == first_share) {
       const InstructionRow& row = attribution.instructions[i];
-      pieces_.push_back({numbers.Of(row), row.phase, kWholeSharePpm});
+      pieces_.push_back({numbers.Of(row), row.phase, model::kWholeSharePpm});
     }
   }
   first_piece_.push_back(static_cast<uint32_t>(pieces_.size()));
@@ -92,7 +92,7 @@ TimeSplit::TimeSplit(const model::AttributionTables& attribution) {
     InstructionRow nothing_known;
     nothing_known.phase = static_cast<Phase>(phase);
     unattributed_[phase] = {static_cast<uint32_t>(scopes_.size()), nothing_known.phase,
-                            kWholeSharePpm};
+                            model::kWholeSharePpm};
     model::ScopeTimeRow scope;
     scope.phase = nothing_known.phase;
     scopes_.push_back(std::move(scope));
@@ -114,7 +114,7 @@ void TimeSplit::AddSharedLabels(const model::AttributionTables& attribution) {
       }
     }
     std::vector<int64_t> ppm(parts.size());
-    Apportion(kWholeSharePpm, weights, ppm);
+    Apportion(model::kWholeSharePpm, weights, ppm);
     const auto begin = static_cast<uint32_t>(pieces_.size());
     for (size_t k = 0; k < parts.size(); ++k) {
       if (ppm[k] > 0) pieces_.push_back({parts[k].scope, parts[k].phase, ppm[k]});

@@ -28,7 +28,7 @@ void ActivityBuffers::Age(Rate& rate, uint64_t now_ns) const {
 
 // With the lock held. A thread that fills r bytes per fill_ns_ has a sum of about 1.4 r. It fills
 // half of that in 0.7 fill_ns_.
-size_t ActivityBuffers::Wanted(Rate& rate, uint64_t now_ns) const {
+size_t ActivityBuffers::WantedBytes(Rate& rate, uint64_t now_ns) const {
   const bool known = rate.last_ns != 0;
   Age(rate, now_ns);
   if (!known) return kFirstBytes;
@@ -61,7 +61,7 @@ ActivityBuffers::Buffer ActivityBuffers::Request(uintptr_t thread, uint64_t now_
   Node* node = nullptr;
   {
     const Lock lock(&mutex_);
-    wanted = std::min(Wanted(rates_[entry], now_ns), most);
+    wanted = std::min(WantedBytes(rates_[entry], now_ns), most);
     node = TakeFree(wanted, wanted);
     rates_[entry].recent_bytes += wanted;
   }

@@ -98,7 +98,7 @@ class ActivityBuffers {
   static uintptr_t ThisThread() { return static_cast<uintptr_t>(pthread_self()); }
 
   void Age(Rate& rate, uint64_t now_ns) const;
-  size_t Wanted(Rate& rate, uint64_t now_ns) const;
+  size_t WantedBytes(Rate& rate, uint64_t now_ns) const;
   Node* TakeFree(size_t smallest, size_t largest);
   Node* Map(size_t bytes, size_t limit);
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;

@@ -115,7 +115,7 @@ void OnApi(Collector& collector, CUpti_CallbackDomain domain, uint32_t id,
     std::memcpy(&row.result, data.functionReturnValue, sizeof(row.result));
   }
   row.starts_nothing =
-      AsksForNothing(row.domain == recording::ApiDomain::kRuntime, id, data.functionParams);
+      IsEmptyCall(row.domain == recording::ApiDomain::kRuntime, id, data.functionParams);
   row.thunk = log->thunk();
   row.module_run = log->run();
   log->Append(row);

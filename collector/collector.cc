@@ -227,10 +227,10 @@ void Collector::FlusherLoop() {
       }
     }
     try {
-      AskDriver();
+      QueryDriver();
       // The caller of `xlatrace control` reads the recording afterwards.
       if (asked) WaitForWriter();
-      TellState();
+      ReportState();
     } catch (const std::bad_alloc&) {
       CountAllocationFailure();
     }
@@ -248,7 +248,7 @@ void Collector::FlusherLoop() {
 
 // Reads facts from CUPTI and the driver. They may use descriptors of the process, which the writer
 // thread does not have.
-void Collector::AskDriver() {
+void Collector::QueryDriver() {
   if (CuptiIsOn()) SyncClock();
   recording::ClockRow clock;
   clock.realtime_ns = NowNs();
@@ -353,13 +353,13 @@ bool Collector::TakeOrder(recording::ControlOrder* order) {
 }
 
 // `xlatrace control` waits for this in the folder.
-void Collector::TellState() {
+void Collector::ReportState() {
   if (!place_known_.load(std::memory_order_acquire)) return;
   const ProcessState state = steering.State();
   if (state == told_state_ && order_ == told_order_) return;
   told_state_ = state;
   told_order_ = order_;
-  TellJob(place_, recording::FormatState(identity_, order_, state));
+  AppendJobLine(place_, recording::FormatState(identity_, order_, state));
 }
 
 }  // namespace xlatrace::collector

@@ -110,7 +110,7 @@ class Collector {
   void End(int how);
   void BeforeAbort();
   void FinishForAbort();
-  void Told();
+  void ReportEnd();
   bool Subscribe();
   std::optional<bool> SubscribeBesideOthers();
   void EnableKinds();
@@ -123,8 +123,8 @@ class Collector {
   void DrainLogs(recording::Writer& writer);
   void WatchLimit();
   void WriteRows(ActivityDecoder& decoder, uint64_t whole_until_ns, bool finish, bool open);
-  void TellHow(recording::Writer& writer);
-  void TellWindow(ActivityDecoder& decoder, recording::Writer& writer);
+  void WriteEndCode(recording::Writer& writer);
+  void WriteWindowState(ActivityDecoder& decoder, recording::Writer& writer);
   void FlusherLoop();
   uint64_t FlushEveryMs() const { return recording::MaxFlushIntervalMs(flush_period_ms_); }
   uint64_t FlushEveryMsAt(uint64_t now_ns) const {
@@ -133,10 +133,10 @@ class Collector {
   bool IsStalled(uint64_t now_ns);
   bool IsFlushDue(uint64_t now_ns);
   void SyncClock();
-  void AskDriver();
+  void QueryDriver();
   // The order of `xlatrace control` in the folder, if it is new.
   bool TakeOrder(recording::ControlOrder* order);
-  void TellState();
+  void ReportState();
   bool WaitForWriter();
   void PrintLine();
 

@@ -68,7 +68,7 @@ void Collector::End(int how) {
   }
   if (terminal) writes_wanted_.MakeNextLast();
   const bool written = WaitForWriter();
-  if (written) Told();
+  if (written) ReportEnd();
   if (!terminal) {
     if (how == XLATRACE_END_MAYBE) end_how_.store(kNoEndCode, std::memory_order_release);
     return;
@@ -81,10 +81,10 @@ void Collector::End(int how) {
   }
 }
 
-void Collector::Told() {
+void Collector::ReportEnd() {
   if (failed_to_open_.load(std::memory_order_acquire)) return;
   try {
-    TellEnd(place_, launches_ - told_, !told_once_);
+    AppendEndLine(place_, launches_ - told_, !told_once_);
     told_ = launches_;
     told_once_ = true;
   } catch (const std::bad_alloc&) {
@@ -107,7 +107,7 @@ void Collector::BeforeAbort() {
 void Collector::FinishForAbort() {
   writes_wanted_.MakeNextLast();
   if (WaitForWriter()) {
-    Told();
+    ReportEnd();
     try {
       PrintLine();
     } catch (const std::bad_alloc&) {

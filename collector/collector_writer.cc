@@ -161,7 +161,7 @@ void Collector::WatchLimit() {
 }
 
 // Where the window opened and closed, and when work ran that is left out, as marks.
-void Collector::TellWindow(ActivityDecoder& decoder, recording::Writer& writer) {
+void Collector::WriteWindowState(ActivityDecoder& decoder, recording::Writer& writer) {
   for (const ActivityDecoder::Interval& interval : decoder.TakeOutside()) {
     recording::RangeRow row;
     row.domain = strings.Intern("xlatrace");
@@ -195,7 +195,7 @@ void Collector::TellWindow(ActivityDecoder& decoder, recording::Writer& writer) 
 
 // Records how the process ends, if it calls an exit function. The last record counts, because an
 // exec may fail.
-void Collector::TellHow(recording::Writer& writer) {
+void Collector::WriteEndCode(recording::Writer& writer) {
   const int how = end_how_.load(std::memory_order_acquire);
   if (how == told_how_ || how == XLATRACE_END_MAYBE) return;
   told_how_ = how;
@@ -282,8 +282,8 @@ void Collector::WriteRows(ActivityDecoder& decoder, uint64_t whole_until_ns, boo
   // block of stats is written after those of activities and calls.
   if (whole_until_ns != 0) stat("whole_until_ns", whole_until_ns);
   if (writer.failed()) stat("write_errno", static_cast<uint64_t>(writer.stop_errno()));
-  TellWindow(decoder, writer);
-  TellHow(writer);
+  WriteWindowState(decoder, writer);
+  WriteEndCode(writer);
   if (!finish) {
     writer.Flush();
     return;

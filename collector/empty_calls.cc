@@ -29,7 +29,7 @@ namespace {
     return (amount) == 0;                                \
   }
 
-bool DriverAsksForNothing(uint32_t function, const void* params) {
+bool IsEmptyDriverCall(uint32_t function, const void* params) {
   switch (function) {
     XLATRACE_DRIVER_DS(cuMemcpy, p.ByteCount)
     XLATRACE_DRIVER_DS(cuMemcpyHtoD_v2, p.ByteCount)
@@ -55,7 +55,7 @@ bool DriverAsksForNothing(uint32_t function, const void* params) {
   }
 }
 
-bool RuntimeAsksForNothing(uint32_t function, const void* params) {
+bool IsEmptyRuntimeCall(uint32_t function, const void* params) {
   switch (function) {
     XLATRACE_RUNTIME(cudaMemcpy_v3020, p.count)
     XLATRACE_RUNTIME(cudaMemcpy_ptds_v7000, p.count)
@@ -81,9 +81,9 @@ bool RuntimeAsksForNothing(uint32_t function, const void* params) {
 
 }  // namespace
 
-bool AsksForNothing(bool runtime, uint32_t function, const void* params) {
+bool IsEmptyCall(bool runtime, uint32_t function, const void* params) {
   if (params == nullptr) return false;
-  return runtime ? RuntimeAsksForNothing(function, params) : DriverAsksForNothing(function, params);
+  return runtime ? IsEmptyRuntimeCall(function, params) : IsEmptyDriverCall(function, params);
 }
 
 }  // namespace xlatrace::collector

@@ -15,7 +15,7 @@ namespace xlatrace::collector {
 
 // `params`: CUpti_CallbackData::functionParams, may be null. False for calls of other functions.
 // Any thread.
-bool AsksForNothing(bool runtime, uint32_t function, const void* params);
+bool IsEmptyCall(bool runtime, uint32_t function, const void* params);
 
 }  // namespace xlatrace::collector
 

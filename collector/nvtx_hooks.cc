@@ -78,7 +78,7 @@ uint32_t TextOf(const nvtxEventAttributes_t* attributes) {
   switch (attributes->messageType) {
     case NVTX_MESSAGE_TYPE_REGISTERED: {
       const auto id = reinterpret_cast<uintptr_t>(attributes->message.registered);
-      return strings.Knows(id) ? static_cast<uint32_t>(id) : 0;
+      return strings.Contains(id) ? static_cast<uint32_t>(id) : 0;
     }
     case NVTX_MESSAGE_TYPE_ASCII:
       return attributes->message.ascii == nullptr ? 0 : strings.Intern(attributes->message.ascii);

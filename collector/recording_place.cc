@@ -246,7 +246,7 @@ RecordingPlace OpenRecordingPlace(unsigned long long start_unix_s) {
   return place;
 }
 
-void TellJob(const std::string& folder, const std::string& line) {
+void AppendJobLine(const std::string& folder, const std::string& line) {
   const int fd =
       open((folder + "/job").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return;
@@ -255,9 +255,9 @@ void TellJob(const std::string& folder, const std::string& line) {
   close(fd);
 }
 
-void TellEnd(const std::string& folder, uint64_t launches, bool first) {
-  TellJob(folder, "ended " + std::to_string(getpid()) + " " + std::to_string(launches) +
-                      (first ? " 1\n" : " 0\n"));
+void AppendEndLine(const std::string& folder, uint64_t launches, bool first) {
+  AppendJobLine(folder, "ended " + std::to_string(getpid()) + " " + std::to_string(launches) +
+                            (first ? " 1\n" : " 0\n"));
 }
 
 uint64_t JobBytes(const std::string& folder, const std::string& identity) {

@@ -30,12 +30,12 @@ RecordingPlace OpenRecordingPlace(unsigned long long start_unix_s);
 // Notes in the folder's `job` that this process ends, with its number of kernels since its last
 // note. A process that execs adds a note before the exec, and another one if the exec failed.
 // `first`: the process has no note yet.
-void TellEnd(const std::string& folder, uint64_t launches, bool first);
+void AppendEndLine(const std::string& folder, uint64_t launches, bool first);
 // Appends a line to the folder's `job`.
-void TellJob(const std::string& folder, const std::string& line);
+void AppendJobLine(const std::string& folder, const std::string& line);
 // Bytes on the disk of all recordings of the job of `identity`, this one's included.
 uint64_t JobBytes(const std::string& folder, const std::string& identity);
-// Sums of the notes of TellEnd.
+// Sums of the notes of AppendEndLine.
 void EndedProcesses(const std::string& folder, int* processes, uint64_t* launches);
 
 // Token of the job (XLATRACE_JOB), or one made of time and pid.

@@ -24,16 +24,16 @@ void SkippedCalls::See(uint32_t page) {
   const uint32_t first = (newest_ + 1) % kPageCount;
   const uint32_t end = (page + kPageCount / 2) % kPageCount;
   if (first < end) {
-    Forget(first, end);
+    Remove(first, end);
   } else {
-    Forget(first, kPageCount);
-    Forget(0, end);
+    Remove(first, kPageCount);
+    Remove(0, end);
   }
   newest_ = page;
   Compact();
 }
 
-void SkippedCalls::Forget(uint32_t first, uint32_t end) {
+void SkippedCalls::Remove(uint32_t first, uint32_t end) {
   pages_.erase(pages_.lower_bound(first), pages_.lower_bound(end));
   const auto id_of = [](uint32_t page) { return uint64_t{page} << kPageBits; };
   auto exception = exceptions_.lower_bound(static_cast<uint32_t>(id_of(first)));

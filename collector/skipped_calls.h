@@ -40,7 +40,7 @@ class SkippedCalls {
   bool IsWhole(uint32_t page) const;
   // A call on `page`: forgets earlier ids of the pages that are new with it.
   void See(uint32_t page);
-  void Forget(uint32_t first, uint32_t end);
+  void Remove(uint32_t first, uint32_t end);
   void Compact();
 
   std::map<uint32_t, Page> pages_;      // By correlation >> kPageBits.

@@ -17,7 +17,7 @@ namespace {
 constexpr uint8_t kKindMask = 0x07;
 constexpr uint8_t kPayloadSeenFlag = 0x08;
 // Past this many different texts, texts are written again rather than remembered.
-constexpr size_t kMaxRemembered = 1 << 20;
+constexpr size_t kMaxCachedStrings = 1 << 20;
 
 bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
@@ -91,7 +91,7 @@ uint32_t StringTable::Register(std::string_view text, uint32_t domain, uint32_t 
     definitions_->Add(Owned<recording::StringRow>{row, std::string()}, 0);
     return row.id;
   }
-  if (first_with_.size() < kMaxRemembered) first_with_.emplace(hash, row.id);
+  if (first_with_.size() < kMaxCachedStrings) first_with_.emplace(hash, row.id);
   std::string stored(text.substr(0, recording::kMaxTextBytes));
   const size_t bytes = stored.size();
   definitions_->Add(Owned<recording::StringRow>{row, std::move(stored)}, bytes);
@@ -107,7 +107,7 @@ uint32_t StringTable::Intern(std::string_view text) {
   row.id = NewId(RangeKindOf(text));
   if (row.id == 0) return 0;
   row.full_bytes = text.size();
-  if (interned_.size() < kMaxRemembered) interned_.emplace(hash, row.id);
+  if (interned_.size() < kMaxCachedStrings) interned_.emplace(hash, row.id);
   std::string stored(text.substr(0, recording::kMaxTextBytes));
   const size_t bytes = stored.size();
   definitions_->Add(Owned<recording::StringRow>{row, std::move(stored)}, bytes);
@@ -115,12 +115,12 @@ uint32_t StringTable::Intern(std::string_view text) {
 }
 
 RangeKind StringTable::KindOf(uint32_t id) const {
-  if (!Knows(id)) return RangeKind::kOther;
+  if (!Contains(id)) return RangeKind::kOther;
   return static_cast<RangeKind>(Flags(id)->load(std::memory_order_relaxed) & kKindMask);
 }
 
 bool StringTable::MarkPayload(uint32_t id) {
-  if (!Knows(id)) return false;
+  if (!Contains(id)) return false;
   std::atomic<uint8_t>* flags = Flags(id);
   if ((flags->load(std::memory_order_relaxed) & kPayloadSeenFlag) != 0) return false;
   return (flags->fetch_or(kPayloadSeenFlag, std::memory_order_relaxed) & kPayloadSeenFlag) == 0;

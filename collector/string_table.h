@@ -45,7 +45,9 @@ class StringTable {
 
   // kOther for ids that are not of this table.
   RangeKind KindOf(uint32_t id) const;
-  bool Knows(uint64_t id) const { return id != 0 && id < next_id_.load(std::memory_order_acquire); }
+  bool Contains(uint64_t id) const {
+    return id != 0 && id < next_id_.load(std::memory_order_acquire);
+  }
   // True for the first caller per string: the one who records the payload.
   bool MarkPayload(uint32_t id);
 

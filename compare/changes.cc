@@ -123,9 +123,9 @@ class ChangeFinder {
     for (auto& [key, change] : groups) {
       const Seen& told = seen[key];
       if (change.rows.size() >= kMinGroupRows) {
-        TellMany(*told.cause, change);
+        FormatManyLayers(*told.cause, change);
       } else {
-        change.text = Told(*told.op, *told.cause, told.layers.size() > 1);
+        change.text = FormatCause(*told.op, *told.cause, told.layers.size() > 1);
         if (change.rows.size() > 1) {
           change.text += fmt::format(" (and {} alike)", change.rows.size() - 1);
         }
@@ -136,7 +136,7 @@ class ChangeFinder {
 
   // "270 ops of block_*/selective_scan: f64 where it was f32", of lines 61 to 67. The largest op
   // does not represent so many. Layer and lines are those of four fifths of their time.
-  void TellMany(const Cause& cause, Change& change) const {
+  void FormatManyLayers(const Cause& cause, Change& change) const {
     struct Part {
       int64_t ns = 0;
       const Op* op = nullptr;
@@ -177,7 +177,7 @@ class ChangeFinder {
   }
 
   // `folded`: equal in several layers, so that the group of layers is named.
-  static std::string Told(const Op& op, const Cause& cause, bool folded) {
+  static std::string FormatCause(const Op& op, const Cause& cause, bool folded) {
     const std::string name = NameOf(op, folded);
     return name.empty() ? cause.text : name + ": " + cause.text;
   }

@@ -73,10 +73,10 @@ bool OtherShapes(const std::string& a, const std::string& b) {
   return !a.empty() && a != b && a.substr(0, a.find(' ')) == b.substr(0, b.find(' '));
 }
 
-class Judge {
+class GateEvaluation {
  public:
-  Judge(const std::vector<RunRecord>& base, const std::vector<RunRecord>& now,
-        const GateOptions& options)
+  GateEvaluation(const std::vector<RunRecord>& base, const std::vector<RunRecord>& now,
+                 const GateOptions& options)
       : base_(base), now_(now), options_(options) {}
 
   GateResult Run() {
@@ -548,8 +548,8 @@ std::vector<std::string_view> FactNames() {
   return names;
 }
 
-GateResult JudgeGate(const std::vector<RunRecord>& base, const std::vector<RunRecord>& now,
-                     const GateOptions& options) {
+GateResult EvaluateGate(const std::vector<RunRecord>& base, const std::vector<RunRecord>& now,
+                        const GateOptions& options) {
   const auto steady = [](const RunRecord& run) { return run.steady; };
   std::vector<RunRecord> with_steps;
   if (std::all_of(now.begin(), now.end(), steady)) {
@@ -557,7 +557,7 @@ GateResult JudgeGate(const std::vector<RunRecord>& base, const std::vector<RunRe
   }
   // A single run without steps among enough others does not exclude steps.
   const bool enough = with_steps.size() >= kMinBaselineRuns;
-  return Judge(enough ? with_steps : base, now, options).Run();
+  return GateEvaluation(enough ? with_steps : base, now, options).Run();
 }
 
 }  // namespace xlatrace::compare

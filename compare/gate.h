@@ -74,8 +74,8 @@ inline constexpr size_t kMinRuns = 4;  // Per side, without a baseline.
 inline constexpr size_t kMinBaselineRuns = 5;
 
 // `base`: the runs of the base side, or those of a baseline since the last accepted change.
-GateResult JudgeGate(const std::vector<RunRecord>& base, const std::vector<RunRecord>& now,
-                     const GateOptions& options);
+GateResult EvaluateGate(const std::vector<RunRecord>& base, const std::vector<RunRecord>& now,
+                        const GateOptions& options);
 
 // Names of the facts, for the command line.
 std::vector<std::string_view> FactNames();

@@ -22,7 +22,7 @@ std::string SignedPercent(double part, double whole) {
   return whole == 0 ? "0%" : WithSign(part, Percent(std::abs(part), whole) + "%");
 }
 
-std::string Told(const Change& change) {
+std::string FormatChange(const Change& change) {
   std::string text = change.text;
   if (!change.where.empty()) text += fmt::format(" ({})", change.where);
   if (change.delta_ns == 0) return text;
@@ -62,7 +62,7 @@ std::string Reasons(const std::vector<Change>& changes, int64_t whole, bool equa
       against ? "nothing that was recorded explains it; what is different: " : std::string();
   std::string because;
   for (const Change* change : told) {
-    text += (change == told.front() ? "" : "; ") + Told(*change);
+    text += (change == told.front() ? "" : "; ") + FormatChange(*change);
     if (because.empty()) because = change->because;
   }
   // Only possible: it differs, and can cause such changes.
@@ -111,8 +111,8 @@ constexpr std::string_view kNoIterations =
 
 // For recordings without steps, with equal work at another pace. Their device time shows how much
 // was done, not how fast.
-void TellPace(const Pace& pace, const std::string& times, const std::vector<Change>& changes,
-              Verdict* verdict) {
+void FormatPace(const Pace& pace, const std::string& times, const std::vector<Change>& changes,
+                Verdict* verdict) {
   const bool slower = pace.ratio < 1;
   // Without decimals, because the borders of the recordings cause a larger error.
   const double longer = 100 * std::abs(1 / pace.ratio - 1);
@@ -130,7 +130,7 @@ void TellPace(const Pace& pace, const std::string& times, const std::vector<Chan
   std::string why;
   for (size_t i = 0; i < std::min<size_t>(told.size(), 2); ++i) {
     // The causes include the change of idle time.
-    why += "; " + (told[i].id == "idle" ? told[i].text : Told(told[i]));
+    why += "; " + (told[i].id == "idle" ? told[i].text : FormatChange(told[i]));
   }
   verdict->sentence = fmt::format("{}. Everything ran {}, per execution it {}{}.", verdict->outcome,
                                   pace.often, pace.each, why);
@@ -225,9 +225,9 @@ std::string Evidence(const TimeChange& time) {
 
 }  // namespace
 
-Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
-              const std::vector<Change>& changes, const std::vector<const Run*>& base_runs,
-              const std::vector<const Run*>& now_runs) {
+Verdict ComputeVerdict(const Run& base, const Run& now, const Comparison& comparison,
+                       const std::vector<Change>& changes, const std::vector<const Run*>& base_runs,
+                       const std::vector<const Run*>& now_runs) {
   Verdict verdict;
   const Identity& identity = comparison.identity;
   if (identity.same_recording) {
@@ -279,7 +279,7 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
     if (!steps && !calls && !known && change.pace) pace = &*change.pace;
   }
   if (pace != nullptr) {
-    TellPace(*pace, Capital(times), changes, &verdict);
+    FormatPace(*pace, Capital(times), changes, &verdict);
     return verdict;
   }
   const std::string reasons = Reasons(told, whole, equal);

@@ -37,9 +37,9 @@ struct Verdict {
 };
 
 // `base_runs`, `now_runs`: all runs of the sides. The compared ones represent them.
-Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
-              const std::vector<Change>& changes, const std::vector<const Run*>& base_runs,
-              const std::vector<const Run*>& now_runs);
+Verdict ComputeVerdict(const Run& base, const Run& now, const Comparison& comparison,
+                       const std::vector<Change>& changes, const std::vector<const Run*>& base_runs,
+                       const std::vector<const Run*>& now_runs);
 
 }  // namespace xlatrace::compare
 

@@ -5,7 +5,7 @@
 
 namespace xlatrace::correlator {
 
-std::optional<Proposal> AnnotationEvidence::Judge(const ActivityCase& activity) const {
+std::optional<Proposal> AnnotationEvidence::Propose(const ActivityCase& activity) const {
   if (activity.hint == nullptr || activity.hint->evidence != model::Evidence::kAnnotation) {
     return std::nullopt;
   }

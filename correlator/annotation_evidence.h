@@ -20,7 +20,7 @@ class AnnotationEvidence : public EvidenceSource {
   AnnotationEvidence(const ModuleJoin& join, const ModuleTable& modules)
       : join_(join), modules_(modules) {}
 
-  std::optional<Proposal> Judge(const ActivityCase& activity) const override;
+  std::optional<Proposal> Propose(const ActivityCase& activity) const override;
 
  private:
   const ModuleJoin& join_;

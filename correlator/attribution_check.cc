@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "correlator/fusion_shares.h"
+#include "model/derived.h"
 
 namespace xlatrace::correlator {
 namespace {
@@ -106,7 +107,7 @@ class Checker {
       sums[share.label_id] += share.share_ppm;
     }
     for (const auto& [label, sum] : sums) {
-      Require(sum == kWholeSharePpm, "shares of label {} sum to {}", label, sum);
+      Require(sum == model::kWholeSharePpm, "shares of label {} sum to {}", label, sum);
     }
   }
 
@@ -114,7 +115,8 @@ class Checker {
     Id open = 0;
     int64_t sum = 0;
     const auto close = [&] {
-      Require(open == 0 || sum == kWholeSharePpm, "shares of instruction {} sum to {}", open, sum);
+      Require(open == 0 || sum == model::kWholeSharePpm, "shares of instruction {} sum to {}", open,
+              sum);
     };
     for (const model::ShareRow& share : tables_.shares) {
       Require(share.share_ppm > 0, "instruction {} has a share of {}", share.instruction_id,

@@ -108,7 +108,7 @@ class Labeller {
     FindRunModules();
     LabelTable labels(sources_, modules_, &tables_.labels);
     std::unordered_map<CaseKey, uint32_t, CaseKeyHash> case_ids;
-    std::vector<JudgedCase> cases;
+    std::vector<ClassifiedCase> cases;
     const auto& columns = run_.activities;
     std::vector<uint32_t> case_of(columns.size());
     CaseKey last = {};
@@ -117,7 +117,7 @@ class Labeller {
       const CaseKey key = KeyOf(i);
       if (i == 0 || key != last) {
         const auto [it, fresh] = case_ids.try_emplace(key, static_cast<uint32_t>(cases.size()));
-        if (fresh) cases.push_back(JudgeCase(key, &labels));
+        if (fresh) cases.push_back(ClassifyCase(key, &labels));
         last = key;
         last_case = it->second;
       }
@@ -166,8 +166,8 @@ class Labeller {
             .config = &run_.configs[key.config - 1]};
   }
 
-  JudgedCase JudgeCase(const CaseKey& key, LabelTable* labels) {
-    JudgedCase judged{.process_id = key.process, .config = key.config, .graph = key.graph};
+  ClassifiedCase ClassifyCase(const CaseKey& key, LabelTable* labels) {
+    ClassifiedCase judged{.process_id = key.process, .config = key.config, .graph = key.graph};
     judged.label = labels->Decide(CaseOf(key), uses_xla_[key.process]);
     if (no_modules_[key.process] &&
         run_.configs[key.config - 1].kind == model::ActivityKind::kKernel) {
@@ -238,11 +238,11 @@ class Labeller {
     run_modules_.assign(size_t{most} + 1, 0);
     std::vector<bool> disagree(size_t{most} + 1, false);
     run_module_certain_.assign(size_t{most} + 1, false);
-    struct Said {
+    struct ModuleHint {
       uint32_t module = 0;
       bool certain = false;
     };
-    std::unordered_map<uint64_t, Said> by_hint;  // (process, hint)
+    std::unordered_map<uint64_t, ModuleHint> by_hint;  // (process, hint)
     for (size_t i = 0; i < columns.size(); ++i) {
       const uint32_t run_key = columns.run_key[i];
       if (run_key == 0 || columns.hint[i] == 0) continue;
@@ -255,9 +255,9 @@ class Labeller {
         const Id module_id = proposal ? proposal->module_id : 0;
         const ModuleMatch match = join_.Find(key >> 32, run_.hints[columns.hint[i] - 1]);
         const bool certain = match.certain && match.modules.front() == module_id;
-        found = by_hint.emplace(key, Said{static_cast<uint32_t>(module_id), certain}).first;
+        found = by_hint.emplace(key, ModuleHint{static_cast<uint32_t>(module_id), certain}).first;
       }
-      const Said& said = found->second;
+      const ModuleHint& said = found->second;
       if (said.module == 0) continue;
       if (run_modules_[run_key] == 0) run_modules_[run_key] = said.module;
       if (run_modules_[run_key] != said.module) disagree[run_key] = true;

@@ -10,7 +10,7 @@
 // Evidence from the position of an activity among others (thunk order) uses executions after this
 // pass, and replaces weaker labels.
 //
-// Thread-safety: Judge is const and may be called from several threads.
+// Thread-safety: Propose is const and may be called from several threads.
 
 #ifndef XLATRACE_CORRELATOR_EVIDENCE_H_
 #define XLATRACE_CORRELATOR_EVIDENCE_H_
@@ -44,7 +44,7 @@ struct Proposal {
 class EvidenceSource {
  public:
   virtual ~EvidenceSource() = default;
-  virtual std::optional<Proposal> Judge(const ActivityCase& activity) const = 0;
+  virtual std::optional<Proposal> Propose(const ActivityCase& activity) const = 0;
 };
 
 }  // namespace xlatrace::correlator

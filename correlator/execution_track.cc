@@ -10,7 +10,7 @@ void ExecutionTrack::Observe(const TrackItem& item) {
   if (item.entry_index == TrackItem::kNoEntryIndex) return;
   const bool continues = Continues(item);
   if (!continues) ++landmarks_[item.entry_index].occurrences;
-  Remember(item, continues);
+  Store(item, continues);
 }
 
 void ExecutionTrack::Settle() {
@@ -47,7 +47,7 @@ bool ExecutionTrack::Restarts(const TrackItem& item) const {
 
 void ExecutionTrack::Pass(const TrackItem& item) {
   if (item.entry_index == TrackItem::kNoEntryIndex) return;
-  Remember(item, Continues(item));
+  Store(item, Continues(item));
   Landmark& landmark = landmarks_[item.entry_index];
   if (landmark.rank < 0) return;
   landmark.last_execution = execution_;

@@ -65,7 +65,7 @@ class ExecutionTrack {
     // The first kernel of a call begins the next call.
     return !(item.product && item.config == first_config_);
   }
-  void Remember(const TrackItem& item, bool continues) {
+  void Store(const TrackItem& item, bool continues) {
     if (!continues) first_config_ = item.config;
     previous_ = item.entry_index;
     previous_config_ = item.config;

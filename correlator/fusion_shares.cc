@@ -10,6 +10,7 @@
 #include "correlator/computation_roles.h"
 #include "correlator/op_names.h"
 #include "hlo/shape.h"
+#include "model/derived.h"
 
 namespace xlatrace::correlator {
 namespace {
@@ -36,9 +37,9 @@ std::vector<int64_t> LargestRemainder(std::span<const double> weights) {
   const double total = std::accumulate(clean.begin(), clean.end(), 0.0);
   std::vector<int64_t> parts(clean.size());
   std::vector<std::pair<double, size_t>> remainders(clean.size());
-  int64_t rest = kWholeSharePpm;
+  int64_t rest = model::kWholeSharePpm;
   for (size_t i = 0; i < clean.size(); ++i) {
-    const double exact = clean[i] / total * static_cast<double>(kWholeSharePpm);
+    const double exact = clean[i] / total * static_cast<double>(model::kWholeSharePpm);
     parts[i] = std::min(static_cast<int64_t>(exact), rest);
     rest -= parts[i];
     remainders[i] = {exact - static_cast<double>(parts[i]), i};

@@ -23,8 +23,6 @@
 
 namespace xlatrace::correlator {
 
-inline constexpr int64_t kWholeSharePpm = 1'000'000;  // Millionths.
-
 struct Share {
   int64_t share_ppm = 0;
   std::string_view op_name;         // Points into the module or its splitter.
@@ -32,9 +30,9 @@ struct Share {
                                     // ...
 };
 
-// Divides `kWholeSharePpm` in proportion to `weights` so that the parts sum to exactly
-// kWholeSharePpm (largest remainder; of equal remainders the earlier one wins). Weights that are
-// not finite and positive count as 0; if all do, the parts are equal. Empty without weights.
+// Divides `model::kWholeSharePpm` in proportion to `weights` so that the parts sum to exactly
+// model::kWholeSharePpm (largest remainder; of equal remainders the earlier one wins). Weights that
+// are not finite and positive count as 0; if all do, the parts are equal. Empty without weights.
 //
 // This is not analysis::Apportion, which divides measured nanoseconds over integers, exactly, and
 // gives all to the first part if no weight is known. The weights here are real numbers of a cost
@@ -49,8 +47,8 @@ struct Piece {
   double weight;
 };
 
-// Groups pieces by op_name, op_type and source line, and divides kWholeSharePpm over the groups,
-// largest first. Pieces without weight are omitted unless none has a weight.
+// Groups pieces by op_name, op_type and source line, and divides model::kWholeSharePpm over the
+// groups, largest first. Pieces without weight are omitted unless none has a weight.
 std::vector<Share> GroupPieces(const model::HloModule& module, std::vector<Piece> pieces);
 
 class ShareSplitter {

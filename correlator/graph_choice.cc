@@ -168,7 +168,7 @@ Explained ExplainApart(std::span<const GraphRows> rows, std::span<const double> 
   return explained;
 }
 
-bool SayTheSame(std::span<const double> a, std::span<const double> b) {
+bool AreEquivalent(std::span<const double> a, std::span<const double> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](double x, double y) { return std::abs(x - y) <= 1; });
 }
@@ -181,7 +181,7 @@ std::vector<size_t> FirstOfSame(std::span<const GraphRows> rows) {
     for (size_t e = 0; e < r && first[r] == r; ++e) {
       const bool same =
           std::abs(std::log(rows[r].mean_ns / rows[e].mean_ns)) <= kSameTimeTolerance &&
-          rows[r].among == rows[e].among && SayTheSame(rows[r].against, rows[e].against);
+          rows[r].among == rows[e].among && AreEquivalent(rows[r].against, rows[e].against);
       if (first[e] == e && same) first[r] = e;
     }
   }

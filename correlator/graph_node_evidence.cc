@@ -5,7 +5,7 @@
 
 namespace xlatrace::correlator {
 
-std::optional<Proposal> GraphNodeEvidence::Judge(const ActivityCase& activity) const {
+std::optional<Proposal> GraphNodeEvidence::Propose(const ActivityCase& activity) const {
   if (activity.hint == nullptr || activity.hint->evidence != model::Evidence::kGraphNode) {
     return std::nullopt;
   }

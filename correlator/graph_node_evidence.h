@@ -26,7 +26,7 @@ class GraphNodeEvidence : public EvidenceSource {
   GraphNodeEvidence(const ModuleJoin& join, const ModuleTable& modules)
       : join_(join), modules_(modules) {}
 
-  std::optional<Proposal> Judge(const ActivityCase& activity) const override;
+  std::optional<Proposal> Propose(const ActivityCase& activity) const override;
 
  private:
   const ModuleJoin& join_;

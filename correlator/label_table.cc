@@ -16,7 +16,7 @@ uint32_t LabelTable::Decide(const ActivityCase& activity, bool process_uses_xla)
   proposals_.clear();
   const Proposal* winner = nullptr;
   for (const auto& source : sources_) {
-    if (auto proposal = source->Judge(activity)) proposals_.push_back(*proposal);
+    if (auto proposal = source->Propose(activity)) proposals_.push_back(*proposal);
   }
   for (const Proposal& proposal : proposals_) {
     if (winner == nullptr && proposal.instruction_id != 0) winner = &proposal;

@@ -33,7 +33,7 @@ ModuleCompletion::ModuleCompletion(const model::RunTables& run, const ModuleTabl
     : run_(run), modules_(modules), said_(said), candidates_(said.all().size()) {
   for (uint32_t s = 0; s < candidates_.size(); ++s) {
     Find(s, &candidates_[s]);
-    JudgeOwn(s, &candidates_[s]);
+    CheckOwnModules(s, &candidates_[s]);
   }
   std::set<Id> another_run;
   std::set<Id> processes;
@@ -89,7 +89,7 @@ ModuleCompletion::ModuleCompletion(const model::RunTables& run, const ModuleTabl
          .advice = "same program, another run: the given HLO has other program ids, but the same "
                    "names, instructions and kernels; labels from it are inferred"});
   }
-  TellWhatIsMissing();
+  ReportMissingModules();
 }
 
 void ModuleCompletion::Find(uint32_t said, Candidates* candidates) const {
@@ -120,7 +120,7 @@ void ModuleCompletion::Find(uint32_t said, Candidates* candidates) const {
   });
 }
 
-void ModuleCompletion::JudgeOwn(uint32_t said, Candidates* candidates) {
+void ModuleCompletion::CheckOwnModules(uint32_t said, Candidates* candidates) {
   const AnnotatedModule& module = said_.all()[said];
   // A name without a number can belong to several programs, which together must contain the work.
   const bool together = !module.program_id && HoldTogether(module, candidates->own);
@@ -274,7 +274,7 @@ void ModuleCompletion::Refuse(uint32_t said, Id module_id, const std::string& wh
            NameOf(module.name, module.program_id), why)});
 }
 
-void ModuleCompletion::TellWhatIsMissing() {
+void ModuleCompletion::ReportMissingModules() {
   int64_t without = 0;
   std::string first;
   for (const Plan& plan : plans_) {

@@ -62,14 +62,14 @@ class ModuleCompletion {
   };
 
   void Find(uint32_t said, Candidates* candidates) const;
-  void JudgeOwn(uint32_t said, Candidates* candidates);
+  void CheckOwnModules(uint32_t said, Candidates* candidates);
   bool HoldTogether(const AnnotatedModule& module, const std::vector<model::Id>& candidates) const;
   bool HasTwoPrograms(const AnnotatedModule& module) const;
   bool IsContradicted(uint32_t said) const;
   bool IsAnotherRun(model::Id process_id) const;
   model::Id Choose(uint32_t said, const std::vector<model::Id>& candidates);
   void Refuse(uint32_t said, model::Id module_id, const std::string& why);
-  void TellWhatIsMissing();
+  void ReportMissingModules();
 
   const model::RunTables& run_;
   const ModuleTable& modules_;

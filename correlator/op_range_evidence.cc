@@ -6,7 +6,7 @@
 
 namespace xlatrace::correlator {
 
-std::optional<Proposal> OpRangeEvidence::Judge(const ActivityCase& activity) const {
+std::optional<Proposal> OpRangeEvidence::Propose(const ActivityCase& activity) const {
   if (IsLooseCollective(*activity.config, activity.hint)) return Collective(activity);
   if (activity.hint == nullptr || activity.hint->evidence != model::Evidence::kOpRange) {
     return std::nullopt;

@@ -27,7 +27,7 @@ class OpRangeEvidence : public EvidenceSource {
   OpRangeEvidence(const FrameworkOps& ops, const CollectiveOps& collectives, Of of)
       : ops_(ops), collectives_(collectives), of_(of) {}
 
-  std::optional<Proposal> Judge(const ActivityCase& activity) const override;
+  std::optional<Proposal> Propose(const ActivityCase& activity) const override;
 
  private:
   std::optional<Proposal> Collective(const ActivityCase& activity) const;

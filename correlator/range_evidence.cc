@@ -5,7 +5,7 @@
 
 namespace xlatrace::correlator {
 
-std::optional<Proposal> RangeEvidence::Judge(const ActivityCase& activity) const {
+std::optional<Proposal> RangeEvidence::Propose(const ActivityCase& activity) const {
   if (activity.hint == nullptr || activity.hint->evidence != model::Evidence::kRange) {
     return std::nullopt;
   }

@@ -21,7 +21,7 @@ class RangeEvidence : public EvidenceSource {
   RangeEvidence(const ModuleJoin& join, const ModuleTable& modules)
       : join_(join), modules_(modules) {}
 
-  std::optional<Proposal> Judge(const ActivityCase& activity) const override;
+  std::optional<Proposal> Propose(const ActivityCase& activity) const override;
 
  private:
   const ModuleJoin& join_;

@@ -18,10 +18,10 @@ SourceStacks::SourceStacks(const model::UserCode& user_code, model::AttributionT
 void SourceStacks::BeginModule(const model::HloModule& module) {
   module_ = &module;
   of_frame_.assign(module.stack_frames.size() + 1, 0);
-  for (const model::StackFrame& frame : module.stack_frames) user_code_.Learn(frame.file);
+  for (const model::StackFrame& frame : module.stack_frames) user_code_.AddFile(frame.file);
   if (!module.stack_frames.empty()) return;
   for (const model::Instruction& instruction : module.instructions) {
-    user_code_.Learn(instruction.metadata.source_file);
+    user_code_.AddFile(instruction.metadata.source_file);
   }
 }
 

@@ -21,7 +21,7 @@ SymbolEvidence::SymbolEvidence(const ModuleJoin& join, const ModuleTable& module
   }
 }
 
-std::optional<Proposal> SymbolEvidence::Judge(const ActivityCase& activity) const {
+std::optional<Proposal> SymbolEvidence::Propose(const ActivityCase& activity) const {
   if (activity.config->kind != model::ActivityKind::kKernel || activity.config->symbol.empty()) {
     return std::nullopt;
   }

@@ -27,7 +27,7 @@ class SymbolEvidence : public EvidenceSource {
   // Both must outlive the source.
   SymbolEvidence(const ModuleJoin& join, const ModuleTable& modules);
 
-  std::optional<Proposal> Judge(const ActivityCase& activity) const override;
+  std::optional<Proposal> Propose(const ActivityCase& activity) const override;
 
  private:
   std::optional<Proposal> InModule(const ActivityCase& activity, model::Id module_id,

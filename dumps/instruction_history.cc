@@ -251,7 +251,7 @@ class Historian {
     return false;
   }
 
-  void Tell() {
+  void Collect() {
     Backward();
     std::reverse(history_.events.begin(), history_.events.end());
     Forward();
@@ -371,7 +371,7 @@ Result<InstructionHistory> HistoryOf(const std::vector<PassStep>& steps, std::st
     return MakeError(fmt::format("no dump of the module holds an instruction '{}'", name),
                      std::move(hint));
   }
-  historian.Tell();
+  historian.Collect();
   return history;
 }
 

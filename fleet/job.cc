@@ -46,12 +46,12 @@ class JobReader {
     }
     for (size_t s = 0; s < job_.sources.size(); ++s) XLATRACE_TRY(ReadEnds(s));
     job_.clocks = FitClocks(clocks_.size(), std::move(ends_));
-    SayClocks();
+    ReportClocks();
     path_.emplace(job_.ranks.size());
     for (size_t s = 0; s < job_.sources.size(); ++s) XLATRACE_TRY(ReadWaiting(s));
     job_.collectives = collectives_.Rows(skew_, *pairing_, SteadySteps());
     AnswerJob(skew_, *pairing_, unpaired_ns_, Unpaired(), job_);
-    path_->Tell(skew_, job_);
+    path_->FillPath(skew_, job_);
     return std::move(job_);
   }
 
@@ -75,18 +75,20 @@ class JobReader {
     job_.sources.push_back(std::move(source));
     waited_.push_back(std::move(run.waited));
     if (run.ranks.empty()) {
-      job_.Say("rank_without_work", model::Severity::kNotice, path,
-               "no device has activity in this recording, so it is not part of the job's figures; "
-               "xlatrace summary shows its contents");
+      job_.AddNote(
+          "rank_without_work", model::Severity::kNotice, path,
+          "no device has activity in this recording, so it is not part of the job's figures; "
+          "xlatrace summary shows its contents");
     }
     for (RankTimes& times : run.ranks) {
       // The same process of the same recording, with another path.
       const auto identity =
           std::tuple(times.host, times.pid, times.ordinal, times.activities, times.device_ns);
       if (times.pid && !known_.insert(identity).second) {
-        job_.Say("rank_twice", model::Severity::kNotice, path,
-                 fmt::format("process {} is in another recording of the job too: it counts once",
-                             *times.pid));
+        job_.AddNote(
+            "rank_twice", model::Severity::kNotice, path,
+            fmt::format("process {} is in another recording of the job too: it counts once",
+                        *times.pid));
         continue;
       }
       Rank& rank = job_.ranks.emplace_back();
@@ -175,7 +177,7 @@ class JobReader {
     return {};
   }
 
-  void SayClocks() {
+  void ReportClocks() {
     if (job_.clocks.sets < 2) return;
     std::map<size_t, std::string> names;
     for (const Rank& rank : job_.ranks) {
@@ -184,7 +186,7 @@ class JobReader {
     }
     for (const auto& [set, of_set] : names) {
       if (set == 0) continue;
-      job_.Say(
+      job_.AddNote(
           "clocks_not_aligned", model::Severity::kNotice, of_set,
           "no collective in common with the first rank: times of these ranks and of the others are "
           "not compared");
@@ -251,7 +253,8 @@ class JobReader {
 
 }  // namespace
 
-void Job::Say(std::string name, model::Severity severity, std::string source, std::string advice) {
+void Job::AddNote(std::string name, model::Severity severity, std::string source,
+                  std::string advice) {
   said.push_back({.name = std::move(name),
                   .severity = severity,
                   .source = std::move(source),

@@ -68,7 +68,7 @@ struct Job {
   std::vector<Error> skipped;        // Recordings that could not be read.
 
   // Adds a message to `said`.
-  void Say(std::string name, model::Severity severity, std::string source, std::string advice);
+  void AddNote(std::string name, model::Severity severity, std::string source, std::string advice);
 };
 
 // Fails if no recording can be read, or if no device has activities.

@@ -37,13 +37,13 @@ struct FirstWords {
 };
 
 // The fact and the reason; the second may be empty.
-struct Said {
+struct AnswerParts {
   std::string what, why;
 
   std::string Both() const { return why.empty() ? what : what + "; " + why; }
 };
 
-Said Answer(const Job& job, const FirstWords& first) {
+AnswerParts FormatAnswer(const Job& job, const FirstWords& first) {
   const CulpritAnswer& a = job.answer;
   const std::string cost =
       fmt::format("{} of each {} step", Duration(a.cost_ns), Duration(a.step_ns));
@@ -95,17 +95,19 @@ std::string Sentence(const Job& job) {
   const bool of_ranks = cause == Cause::kNone || cause == Cause::kOneOff;
   return fmt::format("{} rank{}{} {}", job.ranks.size(), job.ranks.size() == 1 ? "" : "s",
                      of_ranks ? "," : ";",
-                     Answer(job, {"the slow rank", "all other ranks"}).Both());
+                     FormatAnswer(job, {"the slow rank", "all other ranks"}).Both());
 }
 
 std::string Heading(const Job& job) {
-  return Answer(job, {"The slow rank", "All other ranks"}).Both();
+  return FormatAnswer(job, {"The slow rank", "All other ranks"}).Both();
 }
 
 std::string Headline(const Job& job) {
-  return Answer(job, {"The slow rank", "All other ranks"}).what;
+  return FormatAnswer(job, {"The slow rank", "All other ranks"}).what;
 }
 
-std::string Reason(const Job& job) { return Answer(job, {"The slow rank", "All other ranks"}).why; }
+std::string Reason(const Job& job) {
+  return FormatAnswer(job, {"The slow rank", "All other ranks"}).why;
+}
 
 }  // namespace xlatrace::fleet

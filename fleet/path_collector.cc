@@ -38,7 +38,7 @@ void PathCollector::EndRank(size_t rank, const RankTimes& times) {
   on_path_.erase(on_path_.lower_bound({rank, INT64_MIN}), on_path_.upper_bound({rank, INT64_MAX}));
 }
 
-void PathCollector::Tell(const Skew& skew, Job& job) const {
+void PathCollector::FillPath(const Skew& skew, Job& job) const {
   const auto missing = [](const model::RunStat& stat) { return stat.name == "rank_missing"; };
   if (std::any_of(job.said.begin(), job.said.end(), missing)) {
     job.path.why_not = "it may run through the ranks that are missing";

@@ -36,7 +36,7 @@ class PathCollector {
   void EndRank(size_t rank, const RankTimes& times);
 
   // Fills `job.path` and `job.on_path`. `job.clocks` must be set.
-  void Tell(const Skew& skew, Job& job) const;
+  void FillPath(const Skew& skew, Job& job) const;
 
  private:
   struct OnPath {

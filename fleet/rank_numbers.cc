@@ -32,7 +32,7 @@ void NumberByOrder(Job& job) {
   }
 }
 
-void SayPrograms(Job& job) {
+void ReportPrograms(Job& job) {
   std::map<std::string, std::vector<std::string>> programs;
   for (const Rank& rank : job.ranks) programs[rank.times.program].push_back(rank.name);
   if (programs.size() < 2) return;
@@ -41,10 +41,11 @@ void SayPrograms(Job& job) {
       [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   for (const auto& [program, names] : programs) {
     if (program == most->first) continue;
-    job.Say("other_program", model::Severity::kInfo, names.front(),
-            fmt::format("{} of {} ranks run other main modules than most: they are compared with "
-                        "each other only",
-                        names.size(), job.ranks.size()));
+    job.AddNote(
+        "other_program", model::Severity::kInfo, names.front(),
+        fmt::format("{} of {} ranks run other main modules than most: they are compared with "
+                    "each other only",
+                    names.size(), job.ranks.size()));
   }
 }
 
@@ -63,8 +64,9 @@ void NumberRanks(Job& job) {
     for (Rank& rank : job.ranks) rank.number = *rank.times.rank;
   } else {
     if (all && processes_of.size() > 1) {
-      job.Say("rank_number_twice", model::Severity::kNotice, "merge",
-              "processes of the job have the same rank: ranks are numbered by host and order here");
+      job.AddNote(
+          "rank_number_twice", model::Severity::kNotice, "merge",
+          "processes of the job have the same rank: ranks are numbered by host and order here");
     }
     NumberByOrder(job);
   }
@@ -85,11 +87,11 @@ void NumberRanks(Job& job) {
       missing += fmt::format("{}{}", missing.empty() ? "" : ", ", number);
   }
   if (!missing.empty()) {
-    job.Say(
+    job.AddNote(
         "rank_missing", model::Severity::kNotice, "merge",
         fmt::format("no recording of rank {}: what the others wait for may be in there", missing));
   }
-  SayPrograms(job);
+  ReportPrograms(job);
 }
 
 void NumberSteps(Job& job) {
@@ -110,9 +112,10 @@ void NumberSteps(Job& job) {
       shifted.emplace(number + rank.step_shift, step);
     }
     rank.times.steps = std::move(shifted);
-    job.Say("steps_renumbered", model::Severity::kNotice, rank.name,
-            fmt::format("its recording counts steps otherwise: its step 0 is step {} of the job",
-                        rank.step_shift));
+    job.AddNote(
+        "steps_renumbered", model::Severity::kNotice, rank.name,
+        fmt::format("its recording counts steps otherwise: its step 0 is step {} of the job",
+                    rank.step_shift));
   }
 }
 

@@ -49,9 +49,9 @@ ModuleSource SourceOf(const HloModule& module) {
     lines.last = std::max(lines.last, line);
   };
   model::UserCode user_code;
-  for (const model::StackFrame& frame : module.stack_frames) user_code.Learn(frame.file);
+  for (const model::StackFrame& frame : module.stack_frames) user_code.AddFile(frame.file);
   for (const Instruction& instruction : module.instructions) {
-    user_code.Learn(instruction.metadata.source_file);
+    user_code.AddFile(instruction.metadata.source_file);
   }
   std::unordered_map<uint32_t, int64_t> by_frame;
   for (const Instruction& instruction : module.instructions) {

@@ -24,7 +24,7 @@ struct SourceLineOf {
 // `declared`: as of UserCode.
 inline model::UserCode UserCodeOf(const model::HloModule& module, std::string_view declared = {}) {
   model::UserCode user_code(declared);
-  for (const model::StackFrame& frame : module.stack_frames) user_code.Learn(frame.file);
+  for (const model::StackFrame& frame : module.stack_frames) user_code.AddFile(frame.file);
   return user_code;
 }
 

@@ -56,6 +56,9 @@ struct InstructionRow {
   uint32_t stack_id = 0;           // Into AttributionTables::source_stacks, 1-based. 0: none.
 };
 
+// The shares of one whole sum to this number: shares are in millionths.
+inline constexpr int64_t kWholeSharePpm = 1'000'000;
+
 // A part of an instruction. Shares of one instruction, in millionths, sum to exactly 1,000,000. An
 // instruction without rows here is one share with the values of its own row.
 struct ShareRow {

@@ -24,7 +24,7 @@ std::string_view Text(ThreadState v) { return kThreadStateTexts[static_cast<size
 
 void MarkUserFrames(const UserCode& declared, HostSampleTables& tables) {
   UserCode user_code = declared;
-  for (const HostFrame& frame : tables.frames) user_code.Learn(frame.file);
+  for (const HostFrame& frame : tables.frames) user_code.AddFile(frame.file);
   std::vector<FileKind> kinds;
   for (HostFrame& frame : tables.frames) {
     kinds.push_back(user_code.KindOf(frame.file));

@@ -138,7 +138,7 @@ UserCode::UserCode(std::string_view declared) {
   }
 }
 
-void UserCode::Learn(std::string_view file) {
+void UserCode::AddFile(std::string_view file) {
   if (file.find("/") == file.npos || !InsidePackages(file).empty()) return;
   for (const std::string_view part : kFrameworkParts) {
     const size_t at = part.ends_with(".py")

@@ -42,7 +42,7 @@ class UserCode {
 
   // Learns the folders of frameworks outside of package folders. Call it with all files of a
   // program before KindOf.
-  void Learn(std::string_view file);
+  void AddFile(std::string_view file);
 
   FileKind KindOf(std::string_view file) const;
   bool IsUser(std::string_view file) const;

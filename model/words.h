@@ -117,7 +117,7 @@ enum class ProcessEnd : uint8_t { kUnknown, kExit, kSignal, kExec, kAbort, kRunn
 
 // Why a window (model/windows.h) ended: with the process or its profile, on request, at a limit
 // (size of the file), or at lost records.
-enum class WindowEnd : uint8_t { kEnd, kAsked, kLimit, kLoss };
+enum class WindowEnd : uint8_t { kEnd, kRequested, kLimit, kLoss };
 
 enum class StepHow : uint8_t { kMarked, kExecution };
 

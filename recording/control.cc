@@ -77,15 +77,15 @@ std::string FormatState(std::string_view identity, uint64_t order, ProcessState 
   return "state " + std::string(identity) + " " + std::to_string(order) + " " + Word(state) + "\n";
 }
 
-std::map<std::string, ToldState> ParseStates(std::string_view job) {
-  std::map<std::string, ToldState> states;
+std::map<std::string, ReportedState> ParseStates(std::string_view job) {
+  std::map<std::string, ReportedState> states;
   while (!job.empty()) {
     const size_t end = std::min(job.find('\n'), job.size());
     std::string_view line = job.substr(0, end);
     job.remove_prefix(std::min(end + 1, job.size()));
     if (TakeWord(&line) != "state") continue;
     const std::string identity(TakeWord(&line));
-    ToldState state;
+    ReportedState state;
     if (!ParseNumber(TakeWord(&line), &state.order) || line.empty()) continue;
     state.word = std::string(line);
     states[identity] = std::move(state);

@@ -44,13 +44,13 @@ enum class ProcessState : int {
 // "recording", "waiting"...
 const char* Word(ProcessState state);
 
-struct ToldState {
+struct ReportedState {
   uint64_t order = 0;
   std::string word;
 };
 std::string FormatState(std::string_view identity, uint64_t order, ProcessState state);
 // Last state of each process, by identity, from the text of a `job` file.
-std::map<std::string, ToldState> ParseStates(std::string_view job);
+std::map<std::string, ReportedState> ParseStates(std::string_view job);
 
 }  // namespace xlatrace::recording
 

@@ -28,7 +28,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kRecording = ".rec";
 constexpr std::string_view kNote = ".note";
-constexpr uint64_t kMaxJobBytes = 4 << 20;  // The token, and a line per ended process.
 
 // Removes and returns the part of `text` after the last dot.
 std::string_view TakeLast(std::string_view* text) {
@@ -106,7 +105,7 @@ Result<Folder> ListFolder(const std::string& path) {
     std::error_code ignored;
     if (it->symlink_status(ignored).type() != fs::file_type::regular) continue;
     if (name == "job") {
-      if (auto text = ReadFile(it->path().string(), kMaxJobBytes)) {
+      if (auto text = ReadFile(it->path().string(), kMaxJobFileBytes)) {
         folder.job = text->substr(0, text->find('\n'));
       }
       continue;

@@ -15,6 +15,9 @@
 
 namespace xlatrace::recording {
 
+// Largest accepted file `job`: the token, and one line per ended process.
+inline constexpr uint64_t kMaxJobFileBytes = 16 << 20;
+
 // One file, with the parts of its name: <token>.<host>.<pid>.<start>.rec or .note.
 struct FolderEntry {
   std::string path;

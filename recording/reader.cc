@@ -295,14 +295,14 @@ class FileReader {
   }
 
   // Dictionaries are needed for activities only.
-  bool Wants(BlockType type) const {
+  bool Accepts(BlockType type) const {
     const bool dictionary = type == BlockType::kConfigs || type == BlockType::kLanes;
-    return sink_.Wants(dictionary ? BlockType::kActivities : type);
+    return sink_.Accepts(dictionary ? BlockType::kActivities : type);
   }
 
   Result<bool> ReadRows(const BlockHeader& h) {
     if (h.type == BlockType::kStats) CountDropped(h);
-    if (h.type != BlockType::kSegment && h.type != BlockType::kFooter && !Wants(h.type)) {
+    if (h.type != BlockType::kSegment && h.type != BlockType::kFooter && !Accepts(h.type)) {
       return true;
     }
     switch (h.type) {

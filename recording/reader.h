@@ -25,7 +25,7 @@ class RowSink {
   virtual ~RowSink() = default;
   // Rows of other types are not decoded, only their checksum is verified. This makes it cheap to
   // read one file several times for different rows.
-  virtual bool Wants(BlockType) const { return true; }
+  virtual bool Accepts(BlockType) const { return true; }
   // Called at the start of a segment: configurations and lanes are new from here on. The identity
   // is empty if its block was lost.
   virtual void OnSegment(uint64_t /*number*/, std::string_view /*identity*/) {}

@@ -13,6 +13,7 @@
 
 #include "analysis/apportion.h"
 #include "base/hash.h"
+#include "model/derived.h"
 #include "report/kernel_names.h"
 #include "report/op_columns.h"
 #include "report/shown_words.h"
@@ -25,8 +26,6 @@ namespace {
 using store::RunDb;
 using store::Statement;
 using store::Table;
-
-constexpr int64_t kWholeSharePpmScale = 1'000'000;
 
 struct InstructionKey {
   int64_t module_id = 0;
@@ -343,7 +342,7 @@ Status LoadScopes(RunDb& db, RunView& view) {
     kind.calls += op.calls;
     if (shares[i].empty()) {
       // An op that the framework ran itself is one piece of the model.
-      shares[i].push_back({kWholeSharePpmScale, op.phase, op.layer_group, op.stack_id});
+      shares[i].push_back({model::kWholeSharePpm, op.phase, op.layer_group, op.stack_id});
     }
     std::vector<int64_t> weights, parts(shares[i].size());
     for (const Share& share : shares[i]) weights.push_back(share.ppm);
@@ -357,8 +356,8 @@ Status LoadScopes(RunDb& db, RunView& view) {
       ScopeFigure& layer = layers[share.layer_group];
       layer.ns += parts[k];
       layer.phases[static_cast<size_t>(share.phase)] += parts[k];
-      if (share.ppm < kWholeSharePpmScale) layer.estimated_ns += parts[k];
-      sources.Add(share.stack_id, share.phase, parts[k], share.ppm < kWholeSharePpmScale);
+      if (share.ppm < model::kWholeSharePpm) layer.estimated_ns += parts[k];
+      sources.Add(share.stack_id, share.phase, parts[k], share.ppm < model::kWholeSharePpm);
     }
   }
   for (auto& [name, figure] : layers) {

@@ -20,7 +20,7 @@ using model::Phase;
 using model::StepPart;
 
 // An op below this share of its peak is no reliable source of the peak.
-constexpr double kTellsPeakPct = 1;
+constexpr double kMinReliablePeakPct = 1;
 
 std::string PercentOf(int64_t part, int64_t whole) {
   return ShareText(static_cast<double>(part), static_cast<double>(whole)) + "%";
@@ -209,7 +209,7 @@ std::optional<FlopRateFigure> FlopRateOf(const RunView& view) {
   const OpFigure* told = nullptr;
   for (const OpFigure& op : view.ops) {
     if (op.compute_type != most->first || !IsMatrixWork(op.op_kind) || op.peak_flop_per_s <= 0 ||
-        op.compute_pct < kTellsPeakPct) {
+        op.compute_pct < kMinReliablePeakPct) {
       continue;
     }
     if (told == nullptr || op.compute_pct > told->compute_pct) told = &op;

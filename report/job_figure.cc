@@ -17,7 +17,7 @@ struct StepTime {
 
 // The steps behind the job's sentence: half of the ranks have a waiting time there. They lie from
 // the first to the last steady step of any rank. Without waiting times, the steady steps.
-constexpr const char* kJudgedSteps =
+constexpr const char* kCheckedSteps =
     "SELECT step, max(step_ns) FROM rank_step WHERE wait_ns IS NOT NULL"
     " AND step >= (SELECT min(step) FROM rank_step WHERE steady)"
     " AND step <= (SELECT max(step) FROM rank_step WHERE steady)"
@@ -42,7 +42,7 @@ Result<JobFigure> LoadJob(store::RunDb& db) {
   job.recorded = steps.Int(0, "recorded");
   job.kept_steps = steps.Int(0, "kept");
   std::vector<StepTime> times;
-  for (const char* which : {kJudgedSteps, kSteadySteps}) {
+  for (const char* which : {kCheckedSteps, kSteadySteps}) {
     if (!times.empty()) break;
     XLATRACE_TRY(db.ForEach(which, [&](const store::Statement& row) {
       times.push_back({row.Int64(0), row.Int64(1)});

@@ -114,8 +114,8 @@ std::string LambdasOf(std::string_view argument) {
 }
 
 // Names for kernels of different symbols that have `name` in common.
-std::vector<std::string> ToldApart(const std::string& name,
-                                   const std::vector<std::string>& symbols) {
+std::vector<std::string> DistinctNames(const std::string& name,
+                                       const std::vector<std::string>& symbols) {
   std::vector<std::vector<std::string>> lists;
   size_t width = 0;
   for (const std::string& symbol : symbols) {
@@ -198,7 +198,7 @@ std::vector<std::string> KernelNames(const std::vector<NamedKernel>& kernels) {
     if (end - first < 2) continue;
     std::vector<std::string> symbols;
     for (size_t i = first; i < end; ++i) symbols.emplace_back(pairs[i].second);
-    std::vector<std::string> names = ToldApart(std::string(name), symbols);
+    std::vector<std::string> names = DistinctNames(std::string(name), symbols);
     for (size_t i = 0; i < symbols.size(); ++i) {
       told.emplace(pairs[first + i], std::move(names[i]));
     }

@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kMaxShownPathCount = 4;  // Shown paths of a kernel.
 constexpr size_t kMaxWholePathCount = 500;
-constexpr size_t kMaxRememberedCallCount = size_t{1}
-                                           << 16;  // Remembered; what comes in again is looked up.
+constexpr size_t kMaxCachedCallCount = size_t{1}
+                                       << 16;  // Remembered; what comes in again is looked up.
 
 }  // namespace
 
@@ -79,12 +79,12 @@ Result<LaunchedIn::Call> LaunchedIn::CallOf(const store::ScannedLaunch& launch) 
   if (found && !shared_call_.IsNull(1)) {
     call = {ThreadOf(shared_call_.Int64(0), shared_call_.Int64(1)), shared_call_.Int64(2)};
   }
-  if (shared_calls_.size() == kMaxRememberedCallCount) shared_calls_.clear();
+  if (shared_calls_.size() == kMaxCachedCallCount) shared_calls_.clear();
   shared_calls_.emplace(launch.api_call_id, call);
   return call;
 }
 
-Status LaunchedIn::Ask(const store::ScannedLaunch& launch, bool in_basis) {
+Status LaunchedIn::QueueQuestion(const store::ScannedLaunch& launch, bool in_basis) {
   XLATRACE_ASSIGN(const Call call, CallOf(launch));
   const auto what = static_cast<uint32_t>(launch.config_id) << 1 | (in_basis ? 1U : 0U);
   if (launch.call_kind == 0 && launch.api_call_id == 0) {
@@ -92,7 +92,8 @@ Status LaunchedIn::Ask(const store::ScannedLaunch& launch, bool in_basis) {
   } else if (call.thread == kNoPathIndex) {
     Count(what, kNoPathIndex, launch.self_ns);
   } else {
-    paths_.Ask(call.thread, {.time_ns = call.start_ns, .value_ns = launch.self_ns, .what = what});
+    paths_.AddQuestion(call.thread,
+                       {.time_ns = call.start_ns, .value_ns = launch.self_ns, .what = what});
   }
   return {};
 }

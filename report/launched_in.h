@@ -59,7 +59,7 @@ class LaunchedIn {
   Status Add(const store::ScannedLaunch& launch, bool in_basis) {
     if (!open_ || !launch.timed) return {};
     if (launch.call_kind != 0 || launch.api_call_id != 0) NoteCall(launch);
-    return IsLabelled(launch.label_id) ? Status() : Ask(launch, in_basis);
+    return IsLabelled(launch.label_id) ? Status() : QueueQuestion(launch, in_basis);
   }
   // Reads the ranges.
   Status Finish();
@@ -100,7 +100,7 @@ class LaunchedIn {
     at->second = std::min(at->second, launch.start_ns);
   }
   uint32_t ThreadOf(int64_t process_id, int64_t thread_id);
-  Status Ask(const store::ScannedLaunch& launch, bool in_basis);
+  Status QueueQuestion(const store::ScannedLaunch& launch, bool in_basis);
   Result<Call> CallOf(const store::ScannedLaunch& launch);
   void Count(uint32_t what, uint32_t path, int64_t self_ns);
   Status AddRanges();

@@ -449,7 +449,7 @@ std::optional<model::HostCall> RunBuilder::CallOf(size_t activity) const {
   return state_->content.activity_rows.CallOf(activity);
 }
 
-void RunBuilder::Learn(const model::AttributionTables& attribution) {
+void RunBuilder::AddResults(const model::AttributionTables& attribution) {
   state_->AddDerived(attribution.stats);
   std::vector<model::ModuleInfo>& modules = state_->content.tables.modules;
   for (const model::AddedModule& added : attribution.added_modules) {
@@ -467,22 +467,24 @@ void RunBuilder::Learn(const model::AttributionTables& attribution) {
   }
 }
 
-void RunBuilder::Learn(const model::AnalysisTables& analysis) {
+void RunBuilder::AddResults(const model::AnalysisTables& analysis) {
   state_->AddDerived(analysis.stats);
 }
 
-void RunBuilder::Learn(std::vector<model::TimeTreeRow> tree) {
+void RunBuilder::AddResults(std::vector<model::TimeTreeRow> tree) {
   state_->content.time_tree = std::move(tree);
 }
 
-void RunBuilder::Learn(std::vector<model::GapStackRow> gap_stacks) {
+void RunBuilder::AddResults(std::vector<model::GapStackRow> gap_stacks) {
   state_->content.gap_stacks = std::move(gap_stacks);
 }
 
-void RunBuilder::Learn(const model::UserCode& user_code) {
+void RunBuilder::AddResults(const model::UserCode& user_code) {
   model::MarkUserFrames(user_code, state_->content.tables.host_samples);
 }
-void RunBuilder::Learn(model::MemoryTables memory) { state_->content.memory = std::move(memory); }
+void RunBuilder::AddResults(model::MemoryTables memory) {
+  state_->content.memory = std::move(memory);
+}
 
 std::vector<model::NamedCompile> RunBuilder::Compiles() const {
   std::vector<model::NamedCompile> compiles;

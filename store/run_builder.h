@@ -81,13 +81,13 @@ class RunBuilder final : public model::EventSink {
 
   // Adds results of attribution or analysis: their run stats, and the modules that they found,
   // belong to the run from here on.
-  void Learn(const model::AttributionTables& attribution);
-  void Learn(const model::AnalysisTables& analysis);
-  void Learn(std::vector<model::TimeTreeRow> tree);
-  void Learn(std::vector<model::GapStackRow> gap_stacks);
+  void AddResults(const model::AttributionTables& attribution);
+  void AddResults(const model::AnalysisTables& analysis);
+  void AddResults(std::vector<model::TimeTreeRow> tree);
+  void AddResults(std::vector<model::GapStackRow> gap_stacks);
   // Decides which frames of sampled stacks are the user's.
-  void Learn(const model::UserCode& user_code);
-  void Learn(model::MemoryTables memory);
+  void AddResults(const model::UserCode& user_code);
+  void AddResults(model::MemoryTables memory);
 
   // Compilations. Their names are valid during the lifetime of this object.
   std::vector<model::NamedCompile> Compiles() const;

@@ -33,7 +33,6 @@
 namespace xlatrace::tools {
 namespace {
 
-constexpr uint64_t kMaxJobBytes = 4 << 20;
 constexpr int kPollMs = 50;
 
 struct ControlOptions {
@@ -45,7 +44,7 @@ struct ControlOptions {
 
 struct Answer {
   recording::FolderEntry entry;
-  recording::ToldState told;  // The default: recording, without a reported state.
+  recording::ReportedState told;  // The default: recording, without a reported state.
 };
 
 // The processes of the folder's job that are still writing, and those that have ended.
@@ -55,13 +54,13 @@ struct Answers {
 };
 
 // `run.db` and `run.rec` both name the recording.
-std::string AskedFolder(const std::string& path) {
+std::string RequestedFolder(const std::string& path) {
   return IsDirectory(path) ? path : std::filesystem::path(path).replace_extension(".rec").string();
 }
 
 Result<Answers> ReadAnswers(const std::string& folder) {
   XLATRACE_ASSIGN(const recording::Folder listed, recording::ListFolder(folder));
-  const auto job = ReadFile(folder + "/job", kMaxJobBytes);
+  const auto job = ReadFile(folder + "/job", recording::kMaxJobFileBytes);
   const auto states = recording::ParseStates(job ? std::string_view(*job) : std::string_view());
   Answers answers;
   for (const recording::FolderEntry& entry : listed.recordings) {
@@ -198,7 +197,7 @@ Result<int> NotSteered(const ControlOptions& options, const std::string& folder)
 }
 
 Result<int> RunControl(const ControlOptions& options) {
-  const std::string folder = AskedFolder(options.path);
+  const std::string folder = RequestedFolder(options.path);
   if (!recording::LooksLikeRecordingFolder(folder)) return NotSteered(options, folder);
   XLATRACE_ASSIGN(Answers answers, ReadAnswers(folder));
   if (options.verb != "status") {

@@ -103,7 +103,7 @@ bool IsOurs(const std::string& path) {
 
 }  // namespace
 
-PythonFacts AskPython(const std::string& python) {
+PythonFacts QueryPython(const std::string& python) {
   PythonFacts facts;
   const auto output = CaptureOutput({python, "-c", kPythonProbe}, kPythonTimeoutMs);
   if (!output) return facts;

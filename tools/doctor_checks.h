@@ -34,7 +34,7 @@ struct PythonFacts {
   std::string executable;
   std::vector<std::string> cupti;  // Paths in pip's wheels.
 };
-PythonFacts AskPython(const std::string& python);
+PythonFacts QueryPython(const std::string& python);
 
 Check CheckPython(const std::string& python, const PythonFacts& facts);
 Check CheckHook();

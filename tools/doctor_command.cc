@@ -95,7 +95,7 @@ Result<int> ListSecrets(const DoctorOptions& options) {
 
 Result<int> RunDoctor(const DoctorOptions& options) {
   if (!options.secrets.empty()) return ListSecrets(options);
-  const PythonFacts python = AskPython(options.python);
+  const PythonFacts python = QueryPython(options.python);
   std::vector<Check> checks = {CheckPython(options.python, python), CheckHook()};
   const GpuProbe probe = ProbeGpu(python.cupti);
   checks.push_back(CheckDriver(probe, python));

@@ -152,7 +152,7 @@ void RankMatches(FindResult& result) {
   });
 }
 
-bool IsWanted(const dumps::PassStep& step, FindStage stage) {
+bool IsSelected(const dumps::PassStep& step, FindStage stage) {
   switch (stage) {
     case FindStage::kAll:
       return true;
@@ -187,7 +187,7 @@ Result<FindResult> InFolder(const std::vector<std::string>& paths,
     SearchedModule searched{.name = module.name, .subfolder = module.subfolder};
     if (module.program_id >= 0) searched.program_id = module.program_id;
     for (const dumps::PassStep& step : dumps::StepsOf(module)) {
-      if (!IsWanted(step, options.stage)) continue;
+      if (!IsSelected(step, options.stage)) continue;
       jobs.push_back(
           {result.modules.size(), static_cast<int32_t>(searched.stages.size()), step.file});
       searched.stages.push_back(step.number >= 0 ? fmt::format("{} {}", step.number, step.Label())
@@ -231,7 +231,7 @@ Result<FindResult> InFolder(const std::vector<std::string>& paths,
 
 // Selects modules by handle, name or number. Without an exact match, by part of the name. An empty
 // `asked` selects all.
-std::vector<bool> WantedModules(const store::Table& modules, const std::string& asked) {
+std::vector<bool> SelectModules(const store::Table& modules, const std::string& asked) {
   std::vector<bool> wanted(modules.rows.size(), asked.empty());
   if (asked.empty()) return wanted;
   bool any = false;
@@ -254,7 +254,7 @@ Result<FindResult> InRun(const std::string& path, const dumps::FindPattern& patt
                   db.Select("SELECT module_id, handle, name, program_id FROM module"
                             " ORDER BY CAST(substr(handle, 2) AS INT)"));
   FindResult result{.path = path, .of_run = true};
-  const std::vector<bool> wanted = WantedModules(table, options.module);
+  const std::vector<bool> wanted = SelectModules(table, options.module);
   for (size_t i = 0; i < table.rows.size(); ++i) {
     if (!wanted[i]) continue;
     SearchedModule searched{

@@ -148,8 +148,7 @@ std::string DatabaseOf(const std::string& folder) {
 std::vector<std::pair<int64_t, int64_t>> EndedWithoutFile(
     const std::string& folder, const std::vector<recording::FolderEntry>& entries) {
   std::vector<std::pair<int64_t, int64_t>> missing;
-  constexpr uint64_t kMaxJobFileBytes = 16 << 20;
-  const auto text = ReadFile(folder + "/job", kMaxJobFileBytes);
+  const auto text = ReadFile(folder + "/job", recording::kMaxJobFileBytes);
   if (!text || entries.empty()) return missing;
   std::istringstream lines(*text);
   std::string line;

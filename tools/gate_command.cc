@@ -127,7 +127,7 @@ Result<int> RunGate(GateOptions options) {
                                     : compare::GateBy::kStep;
   gate.floor_ns = options.floor_ns;
   gate.ignored.insert(options.ignored.begin(), options.ignored.end());
-  const compare::GateResult result = compare::JudgeGate(base, now, gate);
+  const compare::GateResult result = compare::EvaluateGate(base, now, gate);
   const std::string text = options.format == "json" ? report::GateJson(result)
                            : options.format == "md"
                                ? report::GateMarkdown(result)

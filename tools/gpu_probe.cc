@@ -19,7 +19,7 @@
 namespace xlatrace::tools {
 namespace {
 
-void Say(int fd, const std::string& key, const std::string& value) {
+void WriteFact(int fd, const std::string& key, const std::string& value) {
   std::string line = key + "=" + value;
   for (char& c : line) c = c == '\n' ? ' ' : c;
   line += '\n';
@@ -68,31 +68,31 @@ void Child(int fd, const std::vector<std::string>& cupti_paths) {
   void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (driver == nullptr) {
     const char* error = dlerror();
-    Say(fd, "driver_error", error == nullptr ? "" : error);
-    Say(fd, "done", "1");
+    WriteFact(fd, "driver_error", error == nullptr ? "" : error);
+    WriteFact(fd, "done", "1");
     return;
   }
-  Say(fd, "driver_path", PathOf(driver));
+  WriteFact(fd, "driver_path", PathOf(driver));
   const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
   const auto count = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
   const auto version = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
   const int result = init == nullptr ? -1 : init(0);
-  Say(fd, "init_result", std::to_string(result));
+  WriteFact(fd, "init_result", std::to_string(result));
   int number = 0;
   if (version != nullptr && version(&number) == 0) {
-    Say(fd, "driver_version", std::to_string(number));
+    WriteFact(fd, "driver_version", std::to_string(number));
   }
   if (result == 0 && count != nullptr && count(&number) == 0) {
-    Say(fd, "devices", std::to_string(number));
+    WriteFact(fd, "devices", std::to_string(number));
   }
   if (void* cupti = OpenCupti(cupti_paths)) {
-    Say(fd, "cupti_path", PathOf(cupti));
+    WriteFact(fd, "cupti_path", PathOf(cupti));
     const auto get = reinterpret_cast<int (*)(uint32_t*)>(dlsym(cupti, "cuptiGetVersion"));
     uint32_t api = 0;
-    Say(fd, "cupti_result", std::to_string(get == nullptr ? -1 : get(&api)));
-    Say(fd, "cupti_version", std::to_string(api));
+    WriteFact(fd, "cupti_result", std::to_string(get == nullptr ? -1 : get(&api)));
+    WriteFact(fd, "cupti_version", std::to_string(api));
   }
-  Say(fd, "done", "1");
+  WriteFact(fd, "done", "1");
 }
 
 std::string ReadAll(int fd) {

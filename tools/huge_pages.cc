@@ -30,7 +30,7 @@ namespace {
 // Two huge pages of x86-64. Too small a part of a smaller block lies on whole huge pages.
 constexpr std::size_t kMinHugeBlockBytes = std::size_t{4} << 20;
 
-void AskForHugePages(void* block, std::size_t bytes) {
+void RequestHugePages(void* block, std::size_t bytes) {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = (reinterpret_cast<std::uintptr_t>(block) + page - 1) / page * page;
   const auto end = (reinterpret_cast<std::uintptr_t>(block) + bytes) / page * page;
@@ -43,7 +43,7 @@ void AskForHugePages(void* block, std::size_t bytes) {
 void* operator new(std::size_t bytes) {
   void* block = std::malloc(bytes == 0 ? 1 : bytes);
   if (block == nullptr) throw std::bad_alloc();
-  if (bytes >= kMinHugeBlockBytes) AskForHugePages(block, bytes);
+  if (bytes >= kMinHugeBlockBytes) RequestHugePages(block, bytes);
   return block;
 }
 

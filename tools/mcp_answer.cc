@@ -43,7 +43,7 @@ size_t PageEnd(std::string_view text, size_t at, size_t max_bytes) {
 
 }  // namespace
 
-McpAnswer CannotAnswer(std::string_view reason, std::string data) {
+McpAnswer ErrorAnswer(std::string_view reason, std::string data) {
   return {fmt::format("cannot answer, because {}", reason), std::move(data)};
 }
 

@@ -27,7 +27,7 @@ struct McpAnswer {
 };
 
 // "cannot answer, because REASON": a regular answer, not an error of the request.
-McpAnswer CannotAnswer(std::string_view reason, std::string data = {});
+McpAnswer ErrorAnswer(std::string_view reason, std::string data = {});
 
 // Bytes of `text` as a JSON string, without its quotes.
 size_t JsonTextBytes(std::string_view text);

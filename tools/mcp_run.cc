@@ -32,9 +32,9 @@ McpAnswer AnswerOf(const McpContext& context, std::string head, std::vector<std:
                    const std::vector<int>& results) {
   const std::string name = command.front();
   auto done = RunXlatrace(context, std::move(command));
-  if (!done) return CannotAnswer(done.error().message);
+  if (!done) return ErrorAnswer(done.error().message);
   if (done->timed_out) {
-    return CannotAnswer(fmt::format("xlatrace {} took longer than {} s", name, kTimeLimitS));
+    return ErrorAnswer(fmt::format("xlatrace {} took longer than {} s", name, kTimeLimitS));
   }
   if (done->too_long) {
     return {head + fmt::format("; only the first {} bytes of the output, the rest is dropped",
@@ -46,8 +46,8 @@ McpAnswer AnswerOf(const McpContext& context, std::string head, std::vector<std:
   if (!is_result) {
     std::string text = WithoutPrefix(std::move(done->error));
     if (!done->out.empty()) text += "\nOutput before the error:\n" + done->out;
-    return CannotAnswer(fmt::format("xlatrace {} failed with exit status {}:", name, done->status),
-                        std::move(text));
+    return ErrorAnswer(fmt::format("xlatrace {} failed with exit status {}:", name, done->status),
+                       std::move(text));
   }
   if (done->status != 0) head += fmt::format(", exit status {}", done->status);
   return {std::move(head), std::move(done->out) + std::move(done->error)};

@@ -218,7 +218,7 @@ McpServer::Reply McpServer::CallTool(const McpJson& params) {
     text =
         pages_.Next(arguments->Text("continue"))
             .value_or(
-                CannotAnswer("the handle names no page that is kept; repeat the first call").head);
+                ErrorAnswer("the handle names no page that is kept; repeat the first call").head);
   } else {
     text = pages_.First(tool->answer(context_, *arguments));
   }

@@ -36,7 +36,7 @@ void AddFlag(const McpArguments& arguments, std::string_view name, CommandWords*
 McpAnswer OnRun(McpContext& context, const McpArguments& arguments, CommandWords command,
                 std::string_view title, CommandWords before_run = {}, CommandWords after_run = {}) {
   const auto run = context.files.Open(arguments.Text("run"));
-  if (!run) return CannotAnswer(run.error().message);
+  if (!run) return ErrorAnswer(run.error().message);
   command.emplace_back("--");  // No later word is an option.
   command.insert(command.end(), before_run.begin(), before_run.end());
   command.push_back(run->path);
@@ -46,7 +46,7 @@ McpAnswer OnRun(McpContext& context, const McpArguments& arguments, CommandWords
 
 McpAnswer AnswerOpen(McpContext& context, const McpArguments& arguments) {
   const auto file = context.files.Open(arguments.Text("path"));
-  if (!file) return CannotAnswer(file.error().message);
+  if (!file) return ErrorAnswer(file.error().message);
   if (!file->is_run) {
     return {fmt::format("{} is not a run.db; modules and find read HLO dumps and HLO files",
                         file->handle),
@@ -81,7 +81,7 @@ McpAnswer AnswerSummary(McpContext& context, const McpArguments& arguments) {
 
 McpAnswer AnswerFindings(McpContext& context, const McpArguments& arguments) {
   const auto run = context.files.Open(arguments.Text("run"));
-  if (!run) return CannotAnswer(run.error().message);
+  if (!run) return ErrorAnswer(run.error().message);
   constexpr std::string_view kFindings =
       "SELECT handle, title, round(coalesce(saves_high_ns_per_step, saves_high_ns_per_run) / 1e6, "
       "3) "
@@ -100,7 +100,7 @@ McpAnswer AnswerShow(McpContext& context, const McpArguments& arguments) {
   AddFlag(arguments, "hlo", &command);
   if (arguments.Has("base")) {
     const auto base = context.files.Open(arguments.Text("base"));
-    if (!base) return CannotAnswer(base.error().message);
+    if (!base) return ErrorAnswer(base.error().message);
     command.push_back("--base=" + base->path);
   }
   return OnRun(context, arguments, std::move(command), "details", {arguments.Text("what")});
@@ -119,7 +119,7 @@ McpAnswer Comparison(McpContext& context, const McpArguments& arguments, Command
     if (side == "new") command.emplace_back("--");
     for (const std::string& text : arguments.Texts(side)) {
       const auto run = context.files.Open(text);
-      if (!run) return CannotAnswer(run.error().message);
+      if (!run) return ErrorAnswer(run.error().message);
       command.push_back(run->path);
       title += " " + run->handle;
     }
@@ -169,7 +169,7 @@ McpAnswer AnswerFind(McpContext& context, const McpArguments& arguments) {
 McpAnswer AnswerDoctor(McpContext& context, const McpArguments& arguments) {
   if (!arguments.Has("run")) return AnswerOf(context, "checks of this machine", {"doctor"}, {1});
   const auto run = context.files.Open(arguments.Text("run"));
-  if (!run) return CannotAnswer(run.error().message);
+  if (!run) return ErrorAnswer(run.error().message);
   return AnswerOf(context, fmt::format("possible secrets in {}", run->handle),
                   {"doctor", "--secrets=" + run->path}, {3});
 }

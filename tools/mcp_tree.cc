@@ -54,7 +54,7 @@ bool HasRows(const std::string& csv) {
 
 McpAnswer AnswerTree(McpContext& context, const McpArguments& arguments) {
   const auto run = context.files.Open(arguments.Text("run"));
-  if (!run) return CannotAnswer(run.error().message);
+  if (!run) return ErrorAnswer(run.error().message);
   const std::string node =
       arguments.Has("node") ? std::to_string(arguments.Integer("node")) : std::string(kTopNode);
   McpAnswer tree = AnswerOfSql(
@@ -66,16 +66,16 @@ McpAnswer AnswerTree(McpContext& context, const McpArguments& arguments) {
       *run, TreeSql(node));
   if (tree.data.find("no such table: time_tree") == tree.data.npos) {
     if (!tree.head.starts_with("cannot") && !HasRows(tree.data)) {
-      return CannotAnswer(arguments.Has("node") ? "the time tree has no such node"
-                                                : "the run has no time tree");
+      return ErrorAnswer(arguments.Has("node") ? "the time tree has no such node"
+                                               : "the run has no time tree");
     }
     return tree;
   }
-  if (arguments.Has("node")) return CannotAnswer("the run has no time tree, only parts of steps");
+  if (arguments.Has("node")) return ErrorAnswer("the run has no time tree, only parts of steps");
   McpAnswer parts = AnswerOfSql(context, fmt::format("parts of the mean step of {}", run->handle),
                                 *run, std::string(kStepParts));
   if (!parts.head.starts_with("cannot") && !HasRows(parts.data)) {
-    return CannotAnswer("the run has neither a time tree nor steps");
+    return ErrorAnswer("the run has neither a time tree nor steps");
   }
   return parts;
 }

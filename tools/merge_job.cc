@@ -228,7 +228,7 @@ class Merger {
 
 // The kept launches may have no steps although the ranks' own recordings have some. Then advice
 // about marking steps is useless.
-void SayWhoseStepsAreKnown(const Job& job, model::AnalysisTables& analysis) {
+void ReportRanksWithSteps(const Job& job, model::AnalysisTables& analysis) {
   const bool known = std::any_of(job.ranks.begin(), job.ranks.end(), [](const Rank& rank) {
     return std::any_of(rank.times.steps.begin(), rank.times.steps.end(),
                        [](const auto& step) { return step.second.steady; });
@@ -284,7 +284,7 @@ Result<MergeOutcome> MergeJob(const MergeRequest& request) {
   std::erase_if(derived.analysis.findings,
                 [](const auto& row) { return row.id == "arrival_skew"; });
   AddFinding(outcome.job, derived.analysis);
-  SayWhoseStepsAreKnown(outcome.job, derived.analysis);
+  ReportRanksWithSteps(outcome.job, derived.analysis);
   outcome.activities = builder.tables().activities.size();
   const model::JobTables rows = merger.Rows();
   XLATRACE_TRY(saver.Save(builder, &derived.attribution, &derived.analysis, &rows));

@@ -39,7 +39,7 @@ class NewModules : public importers::ModulesOnlySink {
  public:
   using ModulesOnlySink::ModulesOnlySink;
 
-  Status LearnFrom(store::RunBuilder& run) {
+  Status AddFrom(store::RunBuilder& run) {
     const std::vector<model::ModuleInfo>& modules = run.tables().modules;
     for (size_t m = 0; m < modules.size(); ++m) {
       auto stored = run.ReadModule(static_cast<model::Id>(m) + 1);
@@ -165,7 +165,7 @@ model::WindowEnd EndOfProfile(std::string_view reason) {
   if (reason == "duration" || reason == "memory") return model::WindowEnd::kLimit;
   // The script started the profiler itself, or another framework started.
   const bool asked = reason == "script_profiler" || reason == "jax_started";
-  return asked ? model::WindowEnd::kAsked : model::WindowEnd::kEnd;
+  return asked ? model::WindowEnd::kRequested : model::WindowEnd::kEnd;
 }
 
 // The end of a process that its framework's profiler recorded. A process without a reported end was
@@ -270,7 +270,7 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   const model::Id owner = devices.empty() ? 1 : devices.front().process_id;
   NewModules fresh(builder, owner);
   model::EventSink& sink = request.run.empty() ? static_cast<model::EventSink&>(builder) : fresh;
-  if (!request.run.empty()) XLATRACE_TRY(fresh.LearnFrom(builder));
+  if (!request.run.empty()) XLATRACE_TRY(fresh.AddFrom(builder));
   for (const std::string& path : request.module_paths) {
     SetWork("reading " + path);
     if (Status added = AddModuleFiles(path, sink, owner); !added) {

@@ -176,14 +176,14 @@ Status WriteRunPart(store::RunDb& run, const exporter::Selection& selection,
   XLATRACE_TRY(builder.status());
 
   XLATRACE_ASSIGN(model::AttributionTables attribution, AttributionOf(run, part));
-  builder.Learn(attribution);
+  builder.AddResults(attribution);
   Status read_steps;
   const analysis::KnownParts known = StepsOf(run, selection, std::move(part.step_of), &read_steps);
   XLATRACE_TRY(std::move(read_steps));
   ParsedModules modules([&](Id id) { return run.ReadModule(id); });
   model::AnalysisTables analysis = AnalyzeWritten(builder, attribution, modules, &known);
-  builder.Learn(analysis);
-  builder.Learn(std::exchange(analysis.time_tree, {}));
+  builder.AddResults(analysis);
+  builder.AddResults(std::exchange(analysis.time_tree, {}));
   return saver.Save(builder, &attribution, &analysis);
 }
 

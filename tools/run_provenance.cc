@@ -220,8 +220,9 @@ std::string_view EventWord(HistoryEvent::Kind kind) {
   }
 }
 
-report::OpProvenance Told(const WantedInstruction& wanted, const dumps::InstructionHistory& history,
-                          const std::vector<dumps::PassStep>& steps) {
+report::OpProvenance DescribeOp(const WantedInstruction& wanted,
+                                const dumps::InstructionHistory& history,
+                                const std::vector<dumps::PassStep>& steps) {
   report::OpProvenance op{.module_id = wanted.first, .instruction = wanted.second};
   for (const HistoryEvent& event : history.events) {
     if (event.kind == HistoryEvent::Kind::kChanged && event.text.starts_with("operand ")) {
@@ -248,8 +249,8 @@ report::OpProvenance Told(const WantedInstruction& wanted, const dumps::Instruct
 }
 
 // Appends the provenance from the dumps of one program.
-void TellProgram(const WantedProgram& wanted, const Match& match, const GoOn& go_on,
-                 report::Provenance& out) {
+void DescribeProgram(const WantedProgram& wanted, const Match& match, const GoOn& go_on,
+                     report::Provenance& out) {
   const std::vector<dumps::PassStep>& steps = match.program->steps;
   std::vector<std::string> names;
   for (const WantedInstruction& one : wanted.instructions) names.push_back(one.second);
@@ -260,7 +261,7 @@ void TellProgram(const WantedProgram& wanted, const Match& match, const GoOn& go
   }
   for (size_t i = 0; i < names.size(); ++i) {
     if (!histories->of[i]) continue;
-    out.ops.push_back(Told(wanted.instructions[i], *histories->of[i], steps));
+    out.ops.push_back(DescribeOp(wanted.instructions[i], *histories->of[i], steps));
   }
   if (match.alike < 1) {
     out.notes.push_back(fmt::format(
@@ -318,7 +319,7 @@ Result<report::Provenance> ProvenanceIn(store::RunDb& db, const dumps::DumpDir& 
       continue;
     }
     any = true;
-    TellProgram(program, match, go_on, out);
+    DescribeProgram(program, match, go_on, out);
   }
   if (!any && !go_on()) {
     return MakeError(fmt::format("'{}' took too long to read", dir.path),

@@ -77,7 +77,8 @@ Result<ComparedRuns> CompareRunSets(const std::vector<std::string>& base,
   const std::vector<const compare::Run*> now_runs = Pointers(result.now_runs);
   result.changes =
       compare::FindChanges(a, b, result.comparison, compare::ChangeOfTime(base_runs, now_runs));
-  result.verdict = compare::Judge(a, b, result.comparison, result.changes, base_runs, now_runs);
+  result.verdict =
+      compare::ComputeVerdict(a, b, result.comparison, result.changes, base_runs, now_runs);
   return result;
 }
 

@@ -39,18 +39,19 @@ Result<Derived> Derive(store::RunBuilder& builder) {
   if (const char* declared = std::getenv(kUserCodeVariable); declared != nullptr) {
     builder.SetRunInfo(kUserCodeKey, declared);
   }
-  builder.Learn(UserCodeOf(builder));
+  builder.AddResults(UserCodeOf(builder));
   Derived derived;
   ParsedModules modules(builder);
   XLATRACE_ASSIGN(derived.attribution,
                   correlator::Attribute(builder.tables(), modules.ForCorrelator(), nullptr,
                                         UserCodeOf(builder)));
-  builder.Learn(derived.attribution);
+  builder.AddResults(derived.attribution);
   derived.analysis = AnalyzeWritten(builder, derived.attribution, modules);
-  builder.Learn(std::exchange(derived.analysis.time_tree, {}));
-  builder.Learn(std::exchange(derived.analysis.gap_stacks, {}));
-  builder.Learn(derived.analysis);
-  builder.Learn(analysis::RunMemory(builder.tables(), derived.attribution, modules.ForAnalysis()));
+  builder.AddResults(std::exchange(derived.analysis.time_tree, {}));
+  builder.AddResults(std::exchange(derived.analysis.gap_stacks, {}));
+  builder.AddResults(derived.analysis);
+  builder.AddResults(
+      analysis::RunMemory(builder.tables(), derived.attribution, modules.ForAnalysis()));
   return derived;
 }
 

@@ -47,7 +47,7 @@ class Reader {
 
   HloFacts Read(const std::vector<uint32_t>& nodes, model::UserCode user_code) {
     HloFacts facts;
-    for (const model::StackFrame& frame : module_.stack_frames) user_code.Learn(frame.file);
+    for (const model::StackFrame& frame : module_.stack_frames) user_code.AddFile(frame.file);
     for (const model::StackFrame& frame : module_.stack_frames) {
       facts.frames.push_back({std::string(frame.file), frame.line, std::string(frame.function),
                               frame.parent, user_code.KindOf(frame.file)});

@@ -86,7 +86,7 @@ Evidence LaunchEvidence(const Context& context, const LaunchGaps& sums) {
                  context.PerStep(sums.launched), "ns");
   }
   if (const model::LaunchQueueRow* row = context.launch_queue) {
-    evidence.AddReal("launches that found the device with nothing to do", CallsOnIdlePct(context),
+    evidence.AddReal("launches that found the device idle", CallsOnIdlePct(context),
                      "%");
     evidence.Add("launches outstanding, median" + WhoseQueue(context), row->outstanding_p50,
                  "count");

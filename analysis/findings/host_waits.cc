@@ -39,7 +39,7 @@ std::pair<std::string, int64_t> PlaceOf(const std::vector<const model::HostEvent
         .first->second;
   };
   for (const model::HostEvent* call : calls) {
-    paths.Ask(thread_of(*call), {.time_ns = call->start_ns});
+    paths.AddQuestion(thread_of(*call), {.time_ns = call->start_ns});
   }
   std::map<std::string_view, uint32_t> texts;
   const auto add_ranges = [&]() -> Status {

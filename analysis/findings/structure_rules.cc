@@ -29,7 +29,7 @@ bool IsJax(std::string_view op_name) {
   return op_name.starts_with("jit(") || op_name.starts_with("pjit(");
 }
 
-bool IsAskedFor(std::string_view op_name) {
+bool IsRequestedRecompute(std::string_view op_name) {
   return !IsJax(op_name) || op_name.find("remat") != op_name.npos;
 }
 
@@ -44,9 +44,9 @@ int64_t RecomputedTime(const Context& context, const Op& op) {
   bool split = false;
   for (auto at = begin; at != shares.end() && at->instruction_id == op.time->instruction_id; ++at) {
     split = true;
-    if (at->phase == phase && IsAskedFor(at->op_name)) ppm += at->share_ppm;
+    if (at->phase == phase && IsRequestedRecompute(at->op_name)) ppm += at->share_ppm;
   }
-  if (!split) return op.row->phase == phase && IsAskedFor(op.row->op_name) ? op.ns : 0;
+  if (!split) return op.row->phase == phase && IsRequestedRecompute(op.row->op_name) ? op.ns : 0;
   return static_cast<int64_t>(static_cast<double>(op.ns) * static_cast<double>(ppm) / 1e6);
 }
 

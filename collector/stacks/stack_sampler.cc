@@ -110,7 +110,7 @@ struct GcEvent {
   int64_t generation = 0;
 };
 
-enum class Claim : int { kFree, kAsked, kTaken, kDone };
+enum class Claim : int { kFree, kRequested, kTaken, kDone };
 enum class Order : int { kRun, kPause, kStop };
 
 // One per process, never freed: callbacks of the interpreter may come at any time.
@@ -127,7 +127,7 @@ class Sampler {
   static int PendingCall(void* self);
   static PyObject* OnCollection(PyObject* self, PyObject* arguments);
   // By a thread that has the GIL, in the place of the sampler.
-  void SampleIfAsked();
+  void SampleIfRequested();
 
   bool Mine() const { return owner_ != 0 && owner_ == getpid(); }
   void Give(Order order, bool wait);
@@ -135,7 +135,7 @@ class Sampler {
   void Run();
   void Tick();
   void Sample();  // With the GIL.
-  void AskInterpreter(int64_t* gil_wait_ns);
+  void QueryInterpreter(int64_t* gil_wait_ns);
   bool MainLeavesGilToOthers() const;
   ThreadState CallerState() const;
   void Encode(int64_t time_ns, int64_t gil_wait_ns);
@@ -274,7 +274,7 @@ PyObject* Sampler::OnCollection(PyObject*, PyObject* arguments) {
   self->collections_end_.store(end + 1);
   // A request that came during the collection gets the stack of its cause. The next bytecode may
   // already be in another function: objects are collected before `__init__` of the new one.
-  if (self->Mine()) self->SampleIfAsked();
+  if (self->Mine()) self->SampleIfRequested();
   return &_Py_NoneStruct;
 }
 
@@ -355,12 +355,12 @@ void Sampler::Tick() {
   ++tick_;
   const int64_t time_ns = NowNs(CLOCK_REALTIME);
   int64_t gil_wait_ns = 0;
-  AskInterpreter(&gil_wait_ns);
+  QueryInterpreter(&gil_wait_ns);
   Encode(time_ns, gil_wait_ns);
   EncodeCollections();
 }
 
-void Sampler::AskInterpreter(int64_t* gil_wait_ns) {
+void Sampler::QueryInterpreter(int64_t* gil_wait_ns) {
   at_tick_.clear();
   while (sem_trywait(&taken_) == 0) {
   }
@@ -371,7 +371,7 @@ void Sampler::AskInterpreter(int64_t* gil_wait_ns) {
   ThreadState main_state = ThreadState::kUnknown;
   const auto main = threads_.find(main_thread_);
   if (main != threads_.end()) main_state = StateOfTask(main->second.task);
-  claim_ = Claim::kAsked;
+  claim_ = Claim::kRequested;
   const bool main_runs = main_state <= ThreadState::kNative;
   if (!queued_.exchange(true) && !RequestPendingCall(PendingCall, this, main_runs)) queued_ = false;
   for (auto& [ident, at_tick] : at_tick_) {
@@ -391,7 +391,7 @@ void Sampler::AskInterpreter(int64_t* gil_wait_ns) {
   const int64_t asked_ns = NowNs(CLOCK_MONOTONIC);
   PyEval_RestoreThread(state_);
   *gil_wait_ns = NowNs(CLOCK_MONOTONIC) - asked_ns;
-  Claim asked = Claim::kAsked;
+  Claim asked = Claim::kRequested;
   if (claim_.compare_exchange_strong(asked, Claim::kTaken)) {
     const int64_t start_ns = NowNs(CLOCK_MONOTONIC);
     Sample();
@@ -434,12 +434,12 @@ ThreadState Sampler::CallerState() const {
 int Sampler::PendingCall(void* sampler) {
   auto* self = static_cast<Sampler*>(sampler);
   self->queued_ = false;
-  if (self->Mine()) self->SampleIfAsked();
+  if (self->Mine()) self->SampleIfRequested();
   return 0;
 }
 
-void Sampler::SampleIfAsked() {
-  Claim asked = Claim::kAsked;
+void Sampler::SampleIfRequested() {
+  Claim asked = Claim::kRequested;
   if (!claim_.compare_exchange_strong(asked, Claim::kTaken)) return;
   const int64_t start_ns = NowNs(CLOCK_MONOTONIC);
   caller_ = pthread_self();  // Python's number of the thread.

@@ -36,7 +36,7 @@ std::string_view Text(Doubt doubt) {
       return "it is at the end of an execution and may belong to no instruction";
     case Doubt::kMayPrepareNext:
       return "a copy after a library call may belong to the next instruction";
-    case Doubt::kModuleNotSaid:
+    case Doubt::kModuleInferred:
       return "its module is inferred";
     case Doubt::kUnlikeOthers:
       return "in most executions this call launched other kernels";
@@ -46,7 +46,7 @@ std::string_view Text(Doubt doubt) {
       return "it is the only call of its kind, but at another place than in the program";
     case Doubt::kOtherLibrary:
       return "the only possible call belongs to another library";
-    case Doubt::kToldOtherwise:
+    case Doubt::kOtherInstructionRecorded:
       return "the source records another instruction";
     case Doubt::kRecordsLost:
       return "records of launches were lost";

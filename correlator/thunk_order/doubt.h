@@ -44,12 +44,13 @@ enum class Doubt : uint8_t {
   kMayPrepareNext,  // A copy after the kernels of a library call, possibly for the next
                     // instruction.
   kSeveralThunks,   // One record for several thunks.
-  kModuleNotSaid,   // The source does not identify this module with certainty.
+  kModuleInferred,  // The source does not identify this module with certainty.
   kUnlikeOthers,    // In most executions the call launched other kernels.
   kOnlyCall,        // The only possible instruction, but the module is not certain.
   kOutOfOrder,      // The only possible instruction, but at another position than in the program.
   kOtherLibrary,    // A kernel of a library that the call is not known to use.
-  kToldOtherwise,   // The source names another instruction, of a module that is not certain.
+  kOtherInstructionRecorded,  // The source names another instruction, of a module that is not
+                              // certain.
 
   // For a whole stretch.
   kRecordsLost,      // Records among the launches are lost.

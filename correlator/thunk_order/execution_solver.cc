@@ -222,10 +222,10 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
     Outcome outcome = OutcomeOf(window, choice, unnamed.activities[k]);
     Raise(of_ends, &outcome.doubt);
     // At the ends of the stretch, or between two executions, a copy may belong to no program.
-    if (!AreOfOneExecution(before, after) && !launch.ModuleIsSaid()) {
+    if (!AreOfOneExecution(before, after) && !launch.ModuleIsRecorded()) {
       Raise(Doubt::kBetweenRuns, &outcome.doubt);
     }
-    if (launch.kind == LaunchKind::kXlaKernel) Raise(Doubt::kModuleNotSaid, &outcome.doubt);
+    if (launch.kind == LaunchKind::kXlaKernel) Raise(Doubt::kModuleInferred, &outcome.doubt);
     if (MayPrepareNext(window.tokens, unnamed.activities, choices, k)) {
       Raise(Doubt::kMayPrepareNext, &outcome.doubt);
     }
@@ -243,7 +243,7 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
     if (known.module == AlignedItem::kNoIndex) continue;
     if (module != AlignedItem::kNoIndex && module != known.module) return;
     module = known.module;
-    all_said &= known.ModuleIsSaid();
+    all_said &= known.ModuleIsRecorded();
   }
   if (module == AlignedItem::kNoIndex) return;
   ++windows_;
@@ -272,8 +272,8 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
   for (size_t k = 0; k < choices.size(); ++k) {
     if (choices[k].token == WindowChoice::kNoTokenIndex) continue;
     Outcome outcome = OutcomeOf(window, choices[k], unnamed.activities[k]);
-    const bool said = all_said && cases_[launches[unnamed.places[k]]].ModuleIsSaid();
-    if (!said) Raise(Doubt::kModuleNotSaid, &outcome.doubt);
+    const bool said = all_said && cases_[launches[unnamed.places[k]]].ModuleIsRecorded();
+    if (!said) Raise(Doubt::kModuleInferred, &outcome.doubt);
     (*outcomes)[unnamed.places[k]] = outcome;
   }
 }
@@ -343,7 +343,7 @@ void ExecutionSolver::TakeOnlyPossible(uint32_t place, const LaunchCase& launch,
   if (it->second == AlignedItem::kNoIndex) return;
   outcome->program = launch.module;
   outcome->token = outcome->last_token = it->second;
-  if (!launch.ModuleIsSaid()) Raise(Doubt::kOnlyCall, &outcome->doubt);
+  if (!launch.ModuleIsRecorded()) Raise(Doubt::kOnlyCall, &outcome->doubt);
   const ThunkToken& token = programs_[launch.module]->tokens()[outcome->token];
   if (!UsesLibrary(token, {launch.kind, launch.collective, launch.library})) {
     Raise(Doubt::kOtherLibrary, &outcome->doubt);

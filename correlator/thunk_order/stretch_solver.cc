@@ -124,7 +124,7 @@ void StretchSolver::SolveGroup(uint32_t device, std::span<const uint32_t> cases,
                                                    .clean_end = !group.may_lack_end,
                                                    .may_be_cut_off = true});
     if (group.lacks) DoubtOrder(&outcomes);
-    known = known_.Remember(part, std::move(outcomes), how);
+    known = known_.Add(part, std::move(outcomes), how);
   }
   ++known_[known].occurrences;
   instances_.push_back({device, group.begin, known});
@@ -202,7 +202,7 @@ void StretchSolver::KeepPiece(uint32_t device, size_t begin, std::span<const uin
   if (!found_any) return;
   for (Outcome& outcome : kept) outcome.execution = outcome.execution != 0 ? 1 : 0;
   uint32_t stretch = known_.Find(cases, &kept);
-  if (stretch == KnownStretches::kNoIndex) stretch = known_.Remember(cases, std::move(kept));
+  if (stretch == KnownStretches::kNoIndex) stretch = known_.Add(cases, std::move(kept));
   known_[stretch].executes = piece.executes;
   // Only complete executions in the middle are patterns for others.
   if (piece.executes && piece.from > 0 && piece.to < part.size()) known_.MakePattern(stretch);

@@ -16,14 +16,14 @@ namespace {
 
 using model::Id;
 
-bool HasWork(const ModuleTable& modules, std::span<const JudgedCase> judged,
+bool HasWork(const ModuleTable& modules, std::span<const ClassifiedCase> judged,
              const model::AttributionTables& tables) {
   bool any_program = false;
   for (Id id = 1; id <= static_cast<Id>(modules.size()); ++id) {
     any_program |= modules.entry(id).program.size() > 0;
   }
   if (!any_program) return false;
-  return std::any_of(judged.begin(), judged.end(), [&](const JudgedCase& one) {
+  return std::any_of(judged.begin(), judged.end(), [&](const ClassifiedCase& one) {
     return tables.labels[one.label - 1].confidence != model::Confidence::kExact;
   });
 }
@@ -62,7 +62,7 @@ void Apply(const std::vector<LaunchCase>& cases, const KnownStretch& stretch, Pl
 }  // namespace
 
 ThunkOrderResult ApplyThunkOrder(const model::RunTables& run, const ModuleTable& modules,
-                                 const ModuleJoin& join, std::span<const JudgedCase> judged,
+                                 const ModuleJoin& join, std::span<const ClassifiedCase> judged,
                                  std::span<const uint32_t> case_of, LabelTable* labels,
                                  model::AttributionTables* tables, std::vector<Doubt>* doubts) {
   ThunkOrderResult result;
@@ -97,8 +97,8 @@ ThunkOrderResult ApplyThunkOrder(const model::RunTables& run, const ModuleTable&
   for (KnownStretch& stretch : stretches.all()) {
     for (size_t k = 0; k < stretch.cases.size(); ++k) {
       const uint32_t c = stretch.cases[k];
-      if (order_labels.IsToldOtherwise(judged[c], stretch.outcomes[k])) {
-        Raise(Doubt::kToldOtherwise, &stretch.outcomes[k].doubt);
+      if (order_labels.HasOtherRecordedInstruction(judged[c], stretch.outcomes[k])) {
+        Raise(Doubt::kOtherInstructionRecorded, &stretch.outcomes[k].doubt);
       }
       stretch.labels.push_back(order_labels.LabelOf(judged[c], cases[c], stretch.outcomes[k]));
     }

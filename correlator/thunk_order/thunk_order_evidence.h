@@ -61,7 +61,7 @@ struct ThunkOrderResult {
 // shares. `doubts`: if not null, per activity the reason why thunk order is not more certain (kNone
 // also for activities that did not need it). It stays empty if there was nothing to do.
 ThunkOrderResult ApplyThunkOrder(const model::RunTables& run, const ModuleTable& modules,
-                                 const ModuleJoin& join, std::span<const JudgedCase> cases,
+                                 const ModuleJoin& join, std::span<const ClassifiedCase> cases,
                                  std::span<const uint32_t> case_of, LabelTable* labels,
                                  model::AttributionTables* tables,
                                  std::vector<Doubt>* doubts = nullptr);

@@ -35,7 +35,7 @@ enum class Category : uint8_t {
 // True if a frame is a place in the user's program. PyTorch's own frames lie between
 // modules and ops, which are recorded themselves. Built-in functions have neither file nor
 // line.
-bool TellsPlace(std::string_view frame) {
+bool HasPlace(std::string_view frame) {
   return !frame.empty() && frame[0] != '<' && !frame.starts_with("torch/");
 }
 
@@ -223,7 +223,7 @@ class Kineto final : public Dialect {
 
   // with_stack=True: "nn.Module: BertLayer_3", "train.py(12): main" (the line where it begins).
   void OnPythonFrame(const ChromeEvent& event) {
-    if (event.phase != 'X' || !TellsPlace(event.name)) {
+    if (event.phase != 'X' || !HasPlace(event.name)) {
       return import_.counters.Add("python_function_not_kept", Severity::kInfo, 1,
                                   "calls within PyTorch's own Python code and of built-in "
                                   "functions: modules, ops and the frames around them are kept");

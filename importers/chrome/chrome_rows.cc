@@ -118,7 +118,7 @@ void ChromeRows::FlushActivities(const std::vector<model::Id>& lanes, int64_t sh
   for (size_t i = 0; i < activities_.size(); ++i) {
     const ChromeActivity& row = activities_[i];
     // The record's own hint comes first.
-    const Said said = said_of_.empty() || row.hint != 0 ? Said() : said_of_[i];
+    const RangeHint said = said_of_.empty() || row.hint != 0 ? RangeHint() : said_of_[i];
     model::Activity activity = {.lane_id = lanes[row.lane],
                                 .config_id = row.config,
                                 .hint_id = row.hint != 0 ? row.hint : said.hint,

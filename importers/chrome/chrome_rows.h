@@ -85,7 +85,7 @@ class ChromeRows {
 
  private:
   // Facts about the launches in a host range with a name from XLA.
-  struct Said {
+  struct RangeHint {
     uint32_t hint = 0;
     int64_t run_key = 0;
   };
@@ -106,7 +106,7 @@ class ChromeRows {
   std::vector<std::pair<int64_t, int64_t>> threads_;
   std::map<std::pair<int64_t, int64_t>, uint32_t> thread_index_;
   std::vector<model::Id> call_of_;  // Per activity.
-  std::vector<Said> said_of_;       // Per activity; empty where XLA named no range.
+  std::vector<RangeHint> said_of_;  // Per activity; empty where XLA named no range.
 };
 
 }  // namespace xlatrace::importers

@@ -44,7 +44,7 @@ bool IsDump(const dumps::DumpName& name) {
 
 class Collector {
  public:
-  bool Wants(const std::string& name) const { return Target(name) != nullptr || DumpOf(name); }
+  bool Accepts(const std::string& name) const { return Target(name) != nullptr || DumpOf(name); }
 
   // Bytes on disk of what is taken: all files of a capture may inflate to so many times that.
   void AddStored(uint64_t bytes) { stored_ += bytes; }
@@ -114,7 +114,7 @@ Result<CaptureFiles> ReadCaptureFiles(const std::string& path) {
     }
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) {
-      if (!collector.Wants(name)) continue;
+      if (!collector.Accepts(name)) continue;
       XLATRACE_ASSIGN(std::string bytes, ReadFile(path + "/" + name, kMaxFileBytes));
       collector.AddStored(bytes.size());
       XLATRACE_TRY(collector.Take(name, std::move(bytes)));
@@ -124,7 +124,7 @@ Result<CaptureFiles> ReadCaptureFiles(const std::string& path) {
     const uintmax_t size = fs::file_size(path, error);
     collector.AddStored(error ? 0 : size);
     XLATRACE_TRY(ForEachArchiveEntry(
-        path, kMaxFileBytes, [&](const std::string& name) { return collector.Wants(name); },
+        path, kMaxFileBytes, [&](const std::string& name) { return collector.Accepts(name); },
         [&](std::string name, std::string content) {
           return collector.Take(std::move(name), std::move(content));
         }));

@@ -6,8 +6,8 @@
 namespace xlatrace::importers {
 namespace {
 
-constexpr int64_t kLaunchesToTell = 10;  // Launches of a graph from which a missing node is
-                                         // certain.
+constexpr int64_t kMinGraphLaunches = 10;  // Launches of a graph from which a missing node is
+                                           // certain.
 
 }  // namespace
 
@@ -90,7 +90,7 @@ GraphLosses::Missing GraphLosses::Find(bool finished, uint64_t end_ns) const {
       continue;
     }
     const bool always =
-        usual.all >= kLaunchesToTell && 10 * usual.launches.rbegin()->second >= 9 * usual.all;
+        usual.all >= kMinGraphLaunches && 10 * usual.launches.rbegin()->second >= 9 * usual.all;
     const bool certain = always && !process_.conditional_graphs;
     (certain ? found.certain : found.doubtful) += missing;
     const auto called = process_.graph_launch_ns.find(correlation);

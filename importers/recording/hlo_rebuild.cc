@@ -47,7 +47,7 @@ class Rebuild {
     }
     ReadInstructions();
     CompleteCut();
-    LearnFrames();
+    CollectFrames();
     SortEntry();
     Write();
     return std::move(result_);
@@ -372,15 +372,15 @@ class Rebuild {
     if (root != nullptr) root->is_root = true;
   }
 
-  void LearnFrames() {
+  void CollectFrames() {
     // Instructions that call nothing have one stack. Those that call have a tree, which is used
     // only if no stack is known.
     for (const bool calls : {false, true}) {
       for (const Own& own : own_) {
         const HloLine& parsed = own.line.parsed;
         if (parsed.stack_frame_id == 0 || parsed.callees.empty() == calls) continue;
-        if (frames_.Knows(parsed.stack_frame_id)) continue;
-        const bool known = frames_.Learn(parsed.stack_frame_id, own.from->stack, parsed.op_name);
+        if (frames_.Contains(parsed.stack_frame_id)) continue;
+        const bool known = frames_.Add(parsed.stack_frame_id, own.from->stack, parsed.op_name);
         if (calls && !known) ++result_.unknown_frames;
       }
     }

@@ -41,7 +41,7 @@ class RecordedProcess final : public recording::RowSink {
     std::string uuid_text;
   };
 
-  bool Wants(recording::BlockType type) const override {
+  bool Accepts(recording::BlockType type) const override {
     return type != recording::BlockType::kApiCalls;
   }
   void OnSegment(uint64_t, std::string_view identity) override {

@@ -163,8 +163,8 @@ uint64_t RecordedWindows::StartOfRing(uint64_t first_ns) const {
   return std::min(start, first_ns + FlushPeriodNs());
 }
 
-void RecordedWindows::TellWindows(bool finished, const std::function<int64_t(uint64_t)>& time_of,
-                                  model::Id process_id, model::EventSink& sink) const {
+void RecordedWindows::AddWindows(bool finished, const std::function<int64_t(uint64_t)>& time_of,
+                                 model::Id process_id, model::EventSink& sink) const {
   const bool stopped =
       process_.facts.contains("writing_stopped") ||
       (process_.stats.contains("write_errno") && process_.stats.at("write_errno") != 0);
@@ -176,10 +176,10 @@ void RecordedWindows::TellWindows(bool finished, const std::function<int64_t(uin
   }
   for (size_t w = 0; w < windows_.size(); ++w) {
     if (windows_[w].start_ns == 0) continue;
-    WindowEnd why = WindowEnd::kAsked;
+    WindowEnd why = WindowEnd::kRequested;
     if (w == last) {
       why = stopped                  ? WindowEnd::kLimit
-            : process_.window_closed ? WindowEnd::kAsked
+            : process_.window_closed ? WindowEnd::kRequested
             : finished               ? WindowEnd::kEnd
                                      : WindowEnd::kLoss;
     }
@@ -356,7 +356,7 @@ RecordedWindows::Summary RecordedWindows::Finish(const recording::ReadOutcome& o
                       .at_least = counted.records - named,
                       .cause = counted.cause});
   }
-  TellWindows(finished, time_of, process_id, sink);
+  AddWindows(finished, time_of, process_id, sink);
   summary.ending = Ending(finished, live, whole_until, time_of);
   summary.ending.process_id = process_id;
   if (summary.ending.unrecorded_from_ns) {

@@ -84,8 +84,8 @@ class RecordedWindows {
   uint64_t FlushPeriodNs() const;
   uint64_t LatestEndNs() const;
   uint64_t StartOfRing(uint64_t first_ns) const;
-  void TellWindows(bool finished, const std::function<int64_t(uint64_t)>& time_of,
-                   model::Id process_id, model::EventSink& sink) const;
+  void AddWindows(bool finished, const std::function<int64_t(uint64_t)>& time_of,
+                  model::Id process_id, model::EventSink& sink) const;
   model::ProcessEnding Ending(bool finished, bool live, uint64_t whole_until,
                               const std::function<int64_t(uint64_t)>& time_of) const;
 

@@ -91,13 +91,13 @@ class RecordingImporter {
  private:
   struct CallPass final : recording::RowSink {
     explicit CallPass(RecordingImporter& owner) : import(owner) {}
-    bool Wants(BlockType type) const override { return type == BlockType::kApiCalls; }
+    bool Accepts(BlockType type) const override { return type == BlockType::kApiCalls; }
     void OnApiCall(const recording::ApiCallRow& row) override { import.OnApiCall(row); }
     RecordingImporter& import;
   };
   struct ActivityPass final : recording::RowSink {
     explicit ActivityPass(RecordingImporter& owner) : import(owner) {}
-    bool Wants(BlockType type) const override {
+    bool Accepts(BlockType type) const override {
       return type == BlockType::kActivities || type == BlockType::kRanges;
     }
     void OnSegment(uint64_t, std::string_view) override { import.names_.StartSegment(); }

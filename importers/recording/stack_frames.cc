@@ -117,7 +117,7 @@ uint32_t StackFrames::FrameOf(std::string_view line, uint32_t parent) {
   return frame->second;
 }
 
-bool StackFrames::Learn(int64_t frame_id, std::string_view stack, std::string_view op_name) {
+bool StackFrames::Add(int64_t frame_id, std::string_view stack, std::string_view op_name) {
   std::vector<uint32_t> path = {common_};
   uint32_t leaf = 0;
   uint32_t named = 0;

@@ -30,8 +30,8 @@ class StackFrames {
   // Stores the stack of the module's frame number `frame_id`, from the stack printed for an
   // instruction with that number. False if the text has no answer: a tree without a leaf that has
   // `op_name`.
-  bool Learn(int64_t frame_id, std::string_view stack, std::string_view op_name);
-  bool Knows(int64_t frame_id) const { return frame_of_id_.contains(frame_id); }
+  bool Add(int64_t frame_id, std::string_view stack, std::string_view op_name);
+  bool Contains(int64_t frame_id) const { return frame_of_id_.contains(frame_id); }
 
   // The number that this table gives to the module's frame; 0 when it is not known.
   uint32_t Number(int64_t frame_id) const;

@@ -22,7 +22,7 @@ struct StepEdges::WorkPass final : recording::RowSink {
   std::unordered_map<uint32_t, uint64_t> run_of_call;
   std::vector<Work> works;
 
-  bool Wants(recording::BlockType type) const override {
+  bool Accepts(recording::BlockType type) const override {
     return type == recording::BlockType::kApiCalls || type == recording::BlockType::kActivities;
   }
   void OnApiCall(const recording::ApiCallRow& row) override {

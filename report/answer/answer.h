@@ -57,7 +57,7 @@ struct LateRankAnswer {
 
 struct Answer {
   bool has_tree = false;
-  TimeNodes visible;  // Of the tree: see visible_nodes.h.
+  TimeNodes visible;  // Visible nodes of the tree (visible_nodes.h).
   std::optional<RunAnswer> run;
   std::optional<StepAnswer> step;
   std::optional<LateRankAnswer> late;

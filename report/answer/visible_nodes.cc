@@ -42,8 +42,8 @@ TimeNodes VisibleNodes(const TimeNodes& tree) {
   for (const TimeNode& node : tree.nodes) {
     if (node.kind == "step") step_ns = node.per_step_ns.value_or(0);
   }
-  constexpr size_t kIsHidden = std::numeric_limits<size_t>::max();
-  std::vector<size_t> position_of(tree.nodes.size(), kIsHidden);
+  constexpr size_t kHiddenPosition = std::numeric_limits<size_t>::max();
+  std::vector<size_t> position_of(tree.nodes.size(), kHiddenPosition);
   std::vector<bool> is_visible(tree.nodes.size(), false);
   is_visible[0] = true;
   for (size_t i = 0; i < tree.nodes.size(); ++i) {

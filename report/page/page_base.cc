@@ -225,7 +225,7 @@ Status WriteBaseTables(PageContext& page) {
   const std::vector<compare::Change> changes =
       compare::FindChanges(pair.base, pair.now, comparison);
   const compare::Verdict verdict =
-      compare::Judge(pair.base, pair.now, comparison, changes, {&pair.base}, {&pair.now});
+      compare::ComputeVerdict(pair.base, pair.now, comparison, changes, {&pair.base}, {&pair.now});
   const PageRowsOf base_rows = RowsOf(pair.base, before);
   const PageRowsOf now_rows = RowsOf(pair.now, now);
   const PageMatch matches = MatchPageOps(pair, comparison, before.size(), base_rows, now_rows);

@@ -44,7 +44,7 @@ class LaunchPass {
   Status Run() {
     XLATRACE_TRY(LoadLanes());
     XLATRACE_TRY(sites_.Load());
-    LoadWanted();
+    LoadRequested();
     XLATRACE_TRY(FindWhatFits());
     XLATRACE_TRY(page_.host.Open(page_));
     XLATRACE_TRY(launched_in_.Open(page_.db));
@@ -85,7 +85,7 @@ class LaunchPass {
   }
 
   // Activities whose site the table of gaps needs, and those on the critical path.
-  void LoadWanted() {
+  void LoadRequested() {
     for (const store::ScannedGap& gap : page_.gaps) {
       for (const int64_t id : {gap.previous_activity_id, gap.next_activity_id}) {
         if (id != 0) wanted_.push_back(id);

@@ -26,7 +26,7 @@ namespace {
 
 constexpr size_t kMaxSummaryLines = 45;
 constexpr size_t kMinTableRows = 3;
-constexpr size_t kAskedRows = 15;
+constexpr size_t kMaxRequestedRows = 15;
 // Lines of a table besides its rows: heading, others, no name, total.
 constexpr size_t kLinesBesideRows = 4;
 
@@ -67,7 +67,7 @@ class Summary : SummaryBlock {
     // If the user requests a table, its rows have priority over other blocks.
     const size_t wanted = options_.rows > 0                                     ? options_.rows
                           : options_.by == By::kOp || options_.by == By::kPhase ? 0
-                                                                                : kAskedRows;
+                                                                                : kMaxRequestedRows;
     for (SummaryLines* block : {&ruled_out, &not_known}) {
       if (block->empty() || used + wanted <= kMaxSummaryLines) continue;
       used -= block->size() + (block == &not_known ? 1 : 0);

@@ -111,10 +111,10 @@ class Costs {
   std::map<size_t, std::map<std::string, double>> by_module_;
 };
 
-class Judge {
+class Scoring {
  public:
-  Judge(const Capture& capture, const Stripped& stripped, const model::AttributionTables& tables,
-        Costs* costs)
+  Scoring(const Capture& capture, const Stripped& stripped, const model::AttributionTables& tables,
+          Costs* costs)
       : capture_(capture), stripped_(stripped), tables_(tables), costs_(*costs) {
     for (const model::LabelShareRow& share : tables.label_shares) {
       shares_[share.label_id].push_back(share);
@@ -373,7 +373,7 @@ class Bench {
       fmt::print(stderr, "attribution_accuracy: {}, {}: {}\n", capture.name, taken, sentence);
       clean_ = false;
     }
-    Score score = Judge(capture, stripped, *tables, costs).Run();
+    Score score = Scoring(capture, stripped, *tables, costs).Run();
     const bool ranges = std::any_of(
         capture.run.hints.begin(), capture.run.hints.end(),
         [](const model::Hint& h) { return h.evidence != model::Evidence::kAnnotation; });

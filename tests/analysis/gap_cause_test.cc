@@ -47,7 +47,7 @@ class GapCauseTest : public testing::Test {
     gap.next_activity_id = 2;
   }
 
-  model::GapRow Judge(std::vector<model::HostEvent> events, const HostCallOf& call_of = {}) {
+  model::GapRow Classify(std::vector<model::HostEvent> events, const HostCallOf& call_of = {}) {
     std::vector<model::GapRow> gaps{gap};
     FindCauses(
         b.run, b.attribution, [&](const Intervals&) { return events; }, call_of, gaps);
@@ -66,22 +66,25 @@ class GapCauseTest : public testing::Test {
 };
 
 TEST_F(GapCauseTest, AWaitThatEndsInTheGapIsSynchronisation) {
-  EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause,
+  EXPECT_EQ(Classify({{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause,
             GapCause::kSynchronisation);
   // One that goes on beyond it did not hold the host up when the gap began.
-  EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 50'000, 250'000, 0}}).cause, GapCause::kUnknown);
+  EXPECT_EQ(Classify({{1, 7, "cuStreamSynchronize", 50'000, 250'000, 0}}).cause,
+            GapCause::kUnknown);
   // Nor did one of another process.
-  EXPECT_EQ(Judge({{2, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause, GapCause::kUnknown);
+  EXPECT_EQ(Classify({{2, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause,
+            GapCause::kUnknown);
 }
 
 TEST_F(GapCauseTest, ShortWaitDoesNotExplainALongGap) {
   gap.end_ns = 200'000;
-  EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 62'000, 110'000, 0}}).cause, GapCause::kUnknown);
-  EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 60'000, 110'000, 0}}).cause,
+  EXPECT_EQ(Classify({{1, 7, "cuStreamSynchronize", 62'000, 110'000, 0}}).cause,
+            GapCause::kUnknown);
+  EXPECT_EQ(Classify({{1, 7, "cuStreamSynchronize", 60'000, 110'000, 0}}).cause,
             GapCause::kSynchronisation);
   // A host with two synchronisations in sequence waits during the whole gap.
-  EXPECT_EQ(Judge({{1, 7, "cuEventSynchronize", 30'000, 62'000, 0},
-                   {1, 7, "cuStreamSynchronize", 62'000, 110'000, 0}})
+  EXPECT_EQ(Classify({{1, 7, "cuEventSynchronize", 30'000, 62'000, 0},
+                      {1, 7, "cuStreamSynchronize", 62'000, 110'000, 0}})
                 .cause,
             GapCause::kSynchronisation);
 }
@@ -135,15 +138,15 @@ TEST(GapsAfterAWait, GapsAreAttributedToAWaitUpToItsDuration) {
 }
 
 TEST_F(GapCauseTest, RangeNamedLikeALaunchIsNotALaunch) {
-  EXPECT_EQ(Judge({{1, 7, "LaunchKernels", 95'000, 190'000, 3}}).cause, GapCause::kHost);
+  EXPECT_EQ(Classify({{1, 7, "LaunchKernels", 95'000, 190'000, 3}}).cause, GapCause::kHost);
 }
 
 TEST_F(GapCauseTest, RangeOverMostOfTheGapIsTheHostCause) {
   const model::GapRow row =
-      Judge({{1, 7, "train_loop", 0, 400'000, 3}, {1, 7, "logging", 120'000, 190'000, 4}});
+      Classify({{1, 7, "train_loop", 0, 400'000, 3}, {1, 7, "logging", 120'000, 190'000, 4}});
   EXPECT_EQ(row.cause, GapCause::kHost);
   EXPECT_EQ(row.host_range_id, 4);
-  EXPECT_EQ(Judge({{1, 7, "logging", 120'000, 140'000, 4}}).cause, GapCause::kUnknown);
+  EXPECT_EQ(Classify({{1, 7, "logging", 120'000, 140'000, 4}}).cause, GapCause::kUnknown);
 }
 
 TEST_F(GapCauseTest, StepRangeIsRefinedByItsInnerRanges) {
@@ -207,7 +210,7 @@ class ThunkGapTest : public GapCauseTest {
     b.AddActivity(lane_, start_ns, end_ns, {.instruction = id, .execution = execution_});
   }
   GapCause CauseWith(const std::string& program, const std::string& thunk) {
-    return Judge(Ranges(program, thunk)).cause;
+    return Classify(Ranges(program, thunk)).cause;
   }
   static std::vector<model::HostEvent> Ranges(const std::string& program,
                                               const std::string& thunk) {
@@ -236,10 +239,10 @@ TEST_F(ThunkGapTest, HostThatLaunchesALaterThunkIsNotLate) {
   EXPECT_EQ(CauseWith("jit_f", "another"), GapCause::kUnknown);
   EXPECT_EQ(CauseWith("jit_f", "a"), GapCause::kHost);
   // A call that is known decides.
-  EXPECT_EQ(Judge(Ranges("jit_step", "c"),
-                  [](size_t) {
-                    return model::HostCall{1, 190'000, 195'000};
-                  })
+  EXPECT_EQ(Classify(Ranges("jit_step", "c"),
+                     [](size_t) {
+                       return model::HostCall{1, 190'000, 195'000};
+                     })
                 .cause,
             GapCause::kHost);
 }
@@ -263,7 +266,7 @@ TEST_F(GapCauseTest, LongestGapsAreExplainedEvenIfShort) {
 }
 
 TEST_F(GapCauseTest, GapFilledByADataLoaderIsInput) {
-  const model::GapRow row = Judge({{1, 7, "IteratorGetNext", 105'000, 195'000, 9}});
+  const model::GapRow row = Classify({{1, 7, "IteratorGetNext", 105'000, 195'000, 9}});
   EXPECT_EQ(row.cause, GapCause::kInput);
   EXPECT_EQ(row.host_range_id, 9);
 }
@@ -286,21 +289,21 @@ TEST_F(GapCauseTest, TheRangeOfTheLaunchingThreadIsNamed) {
   EXPECT_EQ(words(7), "backward");
   EXPECT_GOLDEN_TEXT(words(9));
   EXPECT_EQ(words(0), "backward");
-  EXPECT_EQ(Judge(events, called_by(8)).host_range_id, 4);
-  EXPECT_EQ(Judge(events, called_by(7)).host_range_id, 5);
+  EXPECT_EQ(Classify(events, called_by(8)).host_range_id, 4);
+  EXPECT_EQ(Classify(events, called_by(7)).host_range_id, 5);
   // A thread without events.
-  EXPECT_EQ(Judge(events, called_by(9)).host_range_id, 5);
-  EXPECT_EQ(Judge(events, called_by(0)).host_range_id, 5);
+  EXPECT_EQ(Classify(events, called_by(9)).host_range_id, 5);
+  EXPECT_EQ(Classify(events, called_by(0)).host_range_id, 5);
 }
 
 // PyTorch's with_stack: a function shows the place of the host, independent of its file name.
 TEST_F(GapCauseTest, PythonFunctionIsAPlaceButNotACause) {
-  model::GapRow row = Judge({{1, 7, "my/dataset.py(3): load_batch", 0, 400'000, 9}});
+  model::GapRow row = Classify({{1, 7, "my/dataset.py(3): load_batch", 0, 400'000, 9}});
   EXPECT_EQ(row.cause, GapCause::kUnknown);
   EXPECT_EQ(row.host_range_id, 0);
   const std::vector<model::HostEvent> events = {{1, 7, "aten::linear", 0, 400'000, 8},
                                                 {1, 7, "a.py(3): f", 50'000, 400'000, 9}};
-  row = Judge(events);
+  row = Classify(events);
   EXPECT_EQ(row.cause, GapCause::kHost);
   EXPECT_EQ(row.host_range_id, 8);
   EXPECT_EQ(Words(events), "a.py(3): f");
@@ -314,10 +317,10 @@ TEST_F(GapCauseTest, GapFilledByLaunchCallsIsLaunchBound) {
   // Two launches follow each other for 90 of 100 us.
   const std::vector<model::HostEvent> calls = {{1, 7, "cuLaunchKernel", 105'000, 150'000, 0},
                                                {1, 7, "cuLaunchKernel", 150'000, 195'000, 0}};
-  EXPECT_EQ(Judge(calls, launched(150'000, 195'000)).cause, GapCause::kLaunchBound);
+  EXPECT_EQ(Classify(calls, launched(150'000, 195'000)).cause, GapCause::kLaunchBound);
   // One call of 10 us, after 80 us without records.
   EXPECT_EQ(
-      Judge({{1, 7, "cuLaunchKernel", 180'000, 190'000, 0}}, launched(180'000, 190'000)).cause,
+      Classify({{1, 7, "cuLaunchKernel", 180'000, 190'000, 0}}, launched(180'000, 190'000)).cause,
       GapCause::kHost);
 }
 
@@ -327,12 +330,12 @@ TEST_F(GapCauseTest, KernelLaunchedLongBeforeDidNotWaitForTheHost) {
     return [=](size_t) { return model::HostCall{1, end_ns - 5'000, end_ns}; };
   };
   // The call returned 20 us before the gap began at 100 us.
-  EXPECT_EQ(Judge(wait, launched_until(80'000)).cause, GapCause::kUnknown);
+  EXPECT_EQ(Classify(wait, launched_until(80'000)).cause, GapCause::kUnknown);
   // It returned 5 us before (launching takes about that long to arrive), or in the gap.
-  EXPECT_EQ(Judge(wait, launched_until(95'000)).cause, GapCause::kSynchronisation);
-  EXPECT_EQ(Judge(wait, launched_until(190'000)).cause, GapCause::kSynchronisation);
+  EXPECT_EQ(Classify(wait, launched_until(95'000)).cause, GapCause::kSynchronisation);
+  EXPECT_EQ(Classify(wait, launched_until(190'000)).cause, GapCause::kSynchronisation);
   // It is not known.
-  EXPECT_EQ(Judge(wait, [](size_t) { return std::nullopt; }).cause, GapCause::kSynchronisation);
+  EXPECT_EQ(Classify(wait, [](size_t) { return std::nullopt; }).cause, GapCause::kSynchronisation);
 }
 
 TEST_F(GapCauseTest, KernelStartedLongAfterLaunchDidNotWaitForHost) {
@@ -342,9 +345,9 @@ TEST_F(GapCauseTest, KernelStartedLongAfterLaunchDidNotWaitForHost) {
   const auto launched_until = [](int64_t end_ns) {
     return [=](size_t) { return model::HostCall{1, end_ns - 5'000, end_ns}; };
   };
-  EXPECT_EQ(Judge(busy, launched_until(115'000)).cause, GapCause::kUnknown);
+  EXPECT_EQ(Classify(busy, launched_until(115'000)).cause, GapCause::kUnknown);
   // More than half of the gap had gone by when it was launched.
-  EXPECT_EQ(Judge(busy, launched_until(401'000)).cause, GapCause::kHost);
+  EXPECT_EQ(Classify(busy, launched_until(401'000)).cause, GapCause::kHost);
   std::vector<model::GapRow> gaps{gap};
   const auto words = [&](int64_t end_ns) {
     const auto evidence = FindCauses(
@@ -356,7 +359,7 @@ TEST_F(GapCauseTest, KernelStartedLongAfterLaunchDidNotWaitForHost) {
   // A start takes up to 200 us where the device is slow to begin.
   gap.end_ns = 200'000;
   b.run.activities.start_ns[1] = 200'000;
-  EXPECT_EQ(Judge({{1, 7, "logging", 90'000, 190'000, 4}}, launched_until(115'000)).cause,
+  EXPECT_EQ(Classify({{1, 7, "logging", 90'000, 190'000, 4}}, launched_until(115'000)).cause,
             GapCause::kLaunchBound);
 }
 
@@ -377,11 +380,11 @@ TEST_F(GapCauseTest, LongLaunchCallIsHostTimeAndNotSynchronisation) {
     return [=](size_t) { return model::HostCall{1, start_ns, end_ns}; };
   };
   // 170 of 200 us in the call that made what came next.
-  EXPECT_EQ(Judge(wait, called(120'000, 290'000)).cause, GapCause::kHost);
+  EXPECT_EQ(Classify(wait, called(120'000, 290'000)).cause, GapCause::kHost);
   // Less than half of the gap, or a call of a usual length.
-  EXPECT_EQ(Judge(wait, called(205'000, 299'000)).cause, GapCause::kSynchronisation);
+  EXPECT_EQ(Classify(wait, called(205'000, 299'000)).cause, GapCause::kSynchronisation);
   gap.end_ns = 200'000;
-  EXPECT_EQ(Judge(wait, called(115'000, 195'000)).cause, GapCause::kSynchronisation);
+  EXPECT_EQ(Classify(wait, called(115'000, 195'000)).cause, GapCause::kSynchronisation);
 }
 
 // A copy to the host until 100 us, then a kernel from 200 us on.
@@ -450,17 +453,19 @@ TEST(GapsBeforeACopy, CopyExplainsTheGapBeforeItOnlyDuringItsCall) {
 
 TEST_F(GapCauseTest, CopyToTheDeviceExplainsGapsOnlyDuringItsCall) {
   const auto next_called = [](size_t) { return model::HostCall{2, 195'000, 198'000, 7}; };
-  EXPECT_EQ(Judge({{1, 7, "cudaMemcpy", -5'000, 170'000, 0}}, next_called).cause, GapCause::kCopy);
-  EXPECT_EQ(Judge({{1, 7, "cudaMemcpyAsync", -5'000, 2'000, 0}}, next_called).cause,
+  EXPECT_EQ(Classify({{1, 7, "cudaMemcpy", -5'000, 170'000, 0}}, next_called).cause,
+            GapCause::kCopy);
+  EXPECT_EQ(Classify({{1, 7, "cudaMemcpyAsync", -5'000, 2'000, 0}}, next_called).cause,
             GapCause::kHost);
 }
 
 TEST_F(GapCauseTest, OnlyEventsOfItsProcessExplainAGap) {
   b.run.devices[0].process_id = 2;
   b.run.processes.emplace_back();
-  EXPECT_EQ(Judge({{2, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause,
+  EXPECT_EQ(Classify({{2, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause,
             GapCause::kSynchronisation);
-  EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause, GapCause::kUnknown);
+  EXPECT_EQ(Classify({{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause,
+            GapCause::kUnknown);
 }
 
 // Two devices of one process, with a gap each from 100 to 200 us; thread 7 launches on the first,
@@ -502,23 +507,24 @@ TEST_F(GapCauseTest, ShortGapWithinOneExecutionIsLaunchBound) {
   // 30 us; something of the process was recorded, but nothing that covers the gap.
   b.run.activities.start_ns[1] = gap.end_ns = 130'000;
   const std::vector<model::HostEvent> elsewhere = {{1, 7, "PyFunction", 0, 20'000, 3}};
-  EXPECT_EQ(Judge(elsewhere).cause, GapCause::kUnknown);
+  EXPECT_EQ(Classify(elsewhere).cause, GapCause::kUnknown);
   const auto module = b.AddModule();
   const auto execution = static_cast<uint32_t>(b.AddExecution(module, 1, 0, 300'000));
   b.attribution.execution_of = {execution, execution};
-  EXPECT_EQ(Judge(elsewhere).cause, GapCause::kLaunchBound);
-  EXPECT_EQ(Judge({}).cause, GapCause::kUnknown);  // There are no host events.
+  EXPECT_EQ(Classify(elsewhere).cause, GapCause::kLaunchBound);
+  EXPECT_EQ(Classify({}).cause, GapCause::kUnknown);  // There are no host events.
   // On a CPU device, host threads are the device: they hand over work to each other.
   b.run.devices[0].kind = model::DeviceKind::kCpu;
-  EXPECT_EQ(Judge(elsewhere).cause, GapCause::kUnknown);
+  EXPECT_EQ(Classify(elsewhere).cause, GapCause::kUnknown);
   b.run.devices[0].kind = model::DeviceKind::kGpu;
   b.attribution.execution_of = {execution, execution + 1};
-  EXPECT_EQ(Judge(elsewhere).cause, GapCause::kUnknown);
+  EXPECT_EQ(Classify(elsewhere).cause, GapCause::kUnknown);
 }
 
 TEST_F(GapCauseTest, CompilationStaysTheCauseOfTheGap) {
   gap.cause = GapCause::kCompile;
-  EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause, GapCause::kCompile);
+  EXPECT_EQ(Classify({{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause,
+            GapCause::kCompile);
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ struct Answers {
 // Answers for every op_name of every folder of a dump archive.
 using ArchiveAnswers = std::map<std::string, std::map<std::string, Answers>>;
 
-ArchiveAnswers Judge(const fs::path& path, const std::string& file_ending) {
+ArchiveAnswers CheckArchive(const fs::path& path, const std::string& file_ending) {
   ArchiveAnswers answers;
   archive* reader = archive_read_new();
   archive_read_support_filter_all(reader);
@@ -179,7 +179,7 @@ void ScoreDumps(const std::string& file_ending, Score& phases, Score& layers) {
     const fs::path archive = SharedData() / "own" / origin.archive;
     if (origin.archive.empty() || !fs::exists(archive)) continue;
     if (!archives.contains(origin.archive)) {
-      archives[origin.archive] = Judge(archive, file_ending);
+      archives[origin.archive] = CheckArchive(archive, file_ending);
     }
     Answers answers;
     for (const std::string& folder : origin.folders) {

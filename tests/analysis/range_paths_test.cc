@@ -97,7 +97,8 @@ class RangePathsTest : public testing::Test {
   std::vector<std::string> Answers(uint32_t thread, const std::vector<int64_t>& times) const {
     RangePaths paths;
     for (size_t i = 0; i < times.size(); ++i) {
-      paths.Ask(thread, {.time_ns = times[i], .value_ns = -7, .what = static_cast<uint32_t>(i)});
+      paths.AddQuestion(thread,
+                        {.time_ns = times[i], .value_ns = -7, .what = static_cast<uint32_t>(i)});
     }
     const Status status = paths.Answer([&]() -> Status {
       for (const Added& a : added_) {
@@ -155,7 +156,7 @@ TEST_F(RangePathsTest, OverlappingRangesAreBothInThePath) {
 
 TEST_F(RangePathsTest, RepeatedCallsAreOnePath) {
   RangePaths paths;
-  const auto ask = [&](int64_t time_ns) { paths.Ask(0, {.time_ns = time_ns}); };
+  const auto ask = [&](int64_t time_ns) { paths.AddQuestion(0, {.time_ns = time_ns}); };
   for (const int64_t time_ns : {15, 9915, 9995}) ask(time_ns);
   ASSERT_TRUE(paths.Answer([&]() -> Status {
     for (int i = 0; i < 100; ++i) {

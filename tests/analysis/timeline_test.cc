@@ -183,8 +183,8 @@ TEST(Gaps, PauseOfTheRecordingIsNotAGap) {
   b.AddActivity(lane, 13'000, 20'000, {});    // 3 us idle.
   b.AddActivity(lane, 900'000, 910'000, {});  // After a pause.
   const Intervals none;
-  const model::Recorded recorded(
-      {{1, 0, 25'000, model::WindowEnd::kAsked}, {1, 890'000, 910'000, model::WindowEnd::kEnd}});
+  const model::Recorded recorded({{1, 0, 25'000, model::WindowEnd::kRequested},
+                                  {1, 890'000, 910'000, model::WindowEnd::kEnd}});
   std::vector<model::GapRow> rows;
   GapFinder gaps(b.run, 1, none, recorded, rows);
   const auto classes = ClassifyActivities(b.run, b.attribution);

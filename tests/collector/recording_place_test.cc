@@ -62,9 +62,9 @@ TEST_F(PlaceTest, ProcessesThatEndedAreCountedTogether) {
   EndedProcesses(place.folder, &processes, &launches);
   EXPECT_EQ(processes, 0);
   EXPECT_EQ(launches, 0u);
-  TellEnd(place.folder, 1203441, true);
-  TellEnd(place.folder, 9, true);
-  TellEnd(place.folder, 1, false);  // The second came back from an exec that failed.
+  AppendEndLine(place.folder, 1203441, true);
+  AppendEndLine(place.folder, 9, true);
+  AppendEndLine(place.folder, 1, false);  // The second came back from an exec that failed.
   EndedProcesses(place.folder, &processes, &launches);
   EXPECT_EQ(processes, 2);
   EXPECT_EQ(launches, 1203451u);

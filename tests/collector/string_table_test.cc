@@ -75,10 +75,10 @@ TEST(StringTableTest, ForeignHandlesHaveNoId) {
   Definitions definitions;
   auto table = std::make_unique<StringTable>(&definitions);
   const uint32_t id = table->Register("x", 0, 0);
-  EXPECT_TRUE(table->Knows(id));
-  EXPECT_FALSE(table->Knows(0));
-  EXPECT_FALSE(table->Knows(id + 1));
-  EXPECT_FALSE(table->Knows(0x7fffdeadbeef));
+  EXPECT_TRUE(table->Contains(id));
+  EXPECT_FALSE(table->Contains(0));
+  EXPECT_FALSE(table->Contains(id + 1));
+  EXPECT_FALSE(table->Contains(0x7fffdeadbeef));
   EXPECT_EQ(table->KindOf(id + 1000), RangeKind::kOther);
   EXPECT_FALSE(table->MarkPayload(id + 1));
 }

@@ -317,8 +317,8 @@ TEST(Changes, FewerRepetitionsInTheSameTimeAreASlowerProgram) {
   EXPECT_TRUE(idle(before, after).wall);
   // The outcome follows the rate (about 25 % longer), although the device time is less.
   const Comparison compared = Compare(before, after);
-  const Verdict verdict =
-      Judge(before, after, compared, FindChanges(before, after, compared), {&before}, {&after});
+  const Verdict verdict = ComputeVerdict(before, after, compared,
+                                         FindChanges(before, after, compared), {&before}, {&after});
   EXPECT_THAT(verdict.outcome, HasSubstr("25%"));
   EXPECT_GOLDEN_TEXT(verdict.outcome + "\n" + verdict.sentence + "\n" + verdict.noise);
   // A slower host is named with the causes: 1.49 times as long per launch.

@@ -34,7 +34,7 @@ TEST(Compare, SameRecordingHasNoDifference) {
   EXPECT_EQ(comparison.delta(), 0);
   for (const Row& row : comparison.rows) EXPECT_EQ(row.delta(), 0);
   const auto changes = FindChanges(run, run, comparison);
-  EXPECT_GOLDEN_TEXT(Judge(run, run, comparison, changes, {&run}, {&run}).sentence);
+  EXPECT_GOLDEN_TEXT(ComputeVerdict(run, run, comparison, changes, {&run}, {&run}).sentence);
 }
 
 std::shared_ptr<const model::HloModule> Program(int rows) {
@@ -276,7 +276,7 @@ TEST(Compare, OtherDevicesAreRefused) {
   now.devices = {{"Other", 1}};
   const Comparison comparison = Compare(base, now);
   EXPECT_FALSE(comparison.identity.comparable());
-  const Verdict verdict = Judge(base, now, comparison, {}, {&base}, {&now});
+  const Verdict verdict = ComputeVerdict(base, now, comparison, {}, {&base}, {&now});
   EXPECT_GOLDEN_TEXT(verdict.sentence);
 }
 

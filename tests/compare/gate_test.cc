@@ -36,14 +36,14 @@ std::vector<RunRecord> Records(size_t count, double step_ns, double noise, uint6
 }
 
 TEST(Gate, PlantedChangeAboveTheNoiseIsFound) {
-  EXPECT_EQ(JudgeGate(Records(5, 1e8, 0.001, 1), Records(5, 1.05e8, 0.001, 99), {}).outcome,
+  EXPECT_EQ(EvaluateGate(Records(5, 1e8, 0.001, 1), Records(5, 1.05e8, 0.001, 99), {}).outcome,
             Outcome::kRegression);
-  EXPECT_EQ(JudgeGate(Records(8, 1e8, 0.001, 1), Records(1, 1.05e8, 0.001, 99), {}).outcome,
+  EXPECT_EQ(EvaluateGate(Records(8, 1e8, 0.001, 1), Records(1, 1.05e8, 0.001, 99), {}).outcome,
             Outcome::kRegression);
 }
 
 TEST(Gate, NoiseIsNoRegression) {
-  EXPECT_NE(JudgeGate(Records(8, 1e8, 0.05, 1), Records(1, 1.06e8, 0, 99), {}).outcome,
+  EXPECT_NE(EvaluateGate(Records(8, 1e8, 0.05, 1), Records(1, 1.06e8, 0, 99), {}).outcome,
             Outcome::kRegression);
 }
 
@@ -61,8 +61,8 @@ TEST(Gate, CallsAreCheckedIfThereAreNoSteps) {
     }
     return runs;
   };
-  EXPECT_EQ(JudgeGate(records(5, 1e8, 1), records(1, 1e8, 99), {}).outcome, Outcome::kPass);
-  const GateResult result = JudgeGate(records(5, 1e8, 1), records(1, 1.05e8, 99), {});
+  EXPECT_EQ(EvaluateGate(records(5, 1e8, 1), records(1, 1e8, 99), {}).outcome, Outcome::kPass);
+  const GateResult result = EvaluateGate(records(5, 1e8, 1), records(1, 1.05e8, 99), {});
   EXPECT_EQ(result.outcome, Outcome::kRegression);
   EXPECT_GOLDEN_TEXT(result.sentence);
 }
@@ -82,7 +82,7 @@ TEST(Gate, RunWithoutStepsDoesNotHideWallTime) {
   std::vector<RunRecord> now = records(2.1e7);
   now[1].steady = false;
   now[1].steps.clear();
-  const GateResult result = JudgeGate(records(1e7), now, {});
+  const GateResult result = EvaluateGate(records(1e7), now, {});
   EXPECT_EQ(result.outcome, Outcome::kRegression);
   EXPECT_EQ(result.checks[0].name, "call");
   EXPECT_EQ(result.checks[0].base, 1e7 + 2);
@@ -94,10 +94,10 @@ TEST(Gate, MoreFlopsInLessTimeAreNoRegression) {
   base[0].facts["flops"] = 1e9;
   std::vector<RunRecord> now = Records(1, 5e6, 0, 2);
   now[0].facts["flops"] = 2e9;
-  EXPECT_NE(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
-  EXPECT_EQ(JudgeGate(now, base, {}).outcome, Outcome::kNotEstablished);
+  EXPECT_NE(EvaluateGate(base, now, {}).outcome, Outcome::kRegression);
+  EXPECT_EQ(EvaluateGate(now, base, {}).outcome, Outcome::kNotEstablished);
   now[0].steps.assign(20, 20'000'000);
-  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+  EXPECT_EQ(EvaluateGate(base, now, {}).outcome, Outcome::kRegression);
 }
 
 // A pass needs enough data to find a regression of this size.
@@ -109,13 +109,13 @@ TEST(Gate, GatePassesOnlyIfTheLimitExceedsTheNoise) {
   for (uint64_t trial = 0; trial < kTrials; ++trial) {
     const auto base = Records(5, 1e8, 0.02, 1000 + trial * 100);
     const Outcome outcome =
-        JudgeGate(base, Records(1, 1.03e8, 0.02, 1000 + trial * 100 + 50), limit).outcome;
+        EvaluateGate(base, Records(1, 1.03e8, 0.02, 1000 + trial * 100 + 50), limit).outcome;
     EXPECT_TRUE(outcome == Outcome::kPass || outcome == Outcome::kNotEstablished ||
                 outcome == Outcome::kRegression);
     passed += outcome == Outcome::kPass;
   }
   EXPECT_LE(passed, kTrials / 20);
-  EXPECT_EQ(JudgeGate(Records(5, 1e8, 0.0005, 1), Records(1, 1e8, 0.0005, 99), {}).outcome,
+  EXPECT_EQ(EvaluateGate(Records(5, 1e8, 0.0005, 1), Records(1, 1e8, 0.0005, 99), {}).outcome,
             Outcome::kPass);
 }
 
@@ -124,7 +124,7 @@ TEST(Gate, FalseAlarmsAreRare) {
   constexpr int kTrials = 1000;
   for (uint64_t trial = 0; trial < kTrials; ++trial) {
     const auto base = Records(8, 1e8, 0.05, 1000 + trial * 100);
-    alarms += JudgeGate(base, Records(1, 1e8, 0.05, 1000 + trial * 100 + 50), {}).outcome ==
+    alarms += EvaluateGate(base, Records(1, 1e8, 0.05, 1000 + trial * 100 + 50), {}).outcome ==
               Outcome::kRegression;
   }
   EXPECT_LE(alarms, kTrials / 100);
@@ -134,18 +134,18 @@ TEST(Gate, FactsAreComparedWithoutStatistics) {
   auto base = Records(1, 1e8, 0, 1);
   auto now = Records(1, 1e8, 0, 2);
   now[0].facts["launches"] = 130;
-  GateResult result = JudgeGate(base, now, {});
+  GateResult result = EvaluateGate(base, now, {});
   EXPECT_EQ(result.outcome, Outcome::kRegression);
   EXPECT_THAT(result.sentence, HasSubstr("100 -> 130"));
   EXPECT_GOLDEN_TEXT(result.sentence);
   GateOptions ignore;
   ignore.ignored = {"launches"};
-  EXPECT_EQ(JudgeGate(base, now, ignore).outcome, Outcome::kNotEstablished);
+  EXPECT_EQ(EvaluateGate(base, now, ignore).outcome, Outcome::kNotEstablished);
   now[0].facts["launches"] = 100;
   now[0].facts["fusions"] = 39;
-  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+  EXPECT_EQ(EvaluateGate(base, now, {}).outcome, Outcome::kRegression);
   now[0].facts["fusions"] = 41;
-  EXPECT_NE(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+  EXPECT_NE(EvaluateGate(base, now, {}).outcome, Outcome::kRegression);
 }
 
 TEST(Gate, MergedFusionsAreNotLost) {
@@ -154,9 +154,9 @@ TEST(Gate, MergedFusionsAreNotLost) {
   base[0].facts["main_ops"] = 50;
   now[0].facts["fusions"] = 39;
   now[0].facts["main_ops"] = 49;
-  EXPECT_NE(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+  EXPECT_NE(EvaluateGate(base, now, {}).outcome, Outcome::kRegression);
   now[0].facts["main_ops"] = 50;  // An op that was in a fusion runs alone.
-  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+  EXPECT_EQ(EvaluateGate(base, now, {}).outcome, Outcome::kRegression);
 }
 
 // One value is of steady steps, the other of a whole run with startup: two quantities of one name.
@@ -165,22 +165,22 @@ TEST(Gate, FactsOfStepsAndWholeRunsAreNotCompared) {
   auto now = Records(1, 1e8, 0, 2);
   base[0].facts["attributed"] = 1;
   now[0].facts["attributed"] = 0.9;
-  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+  EXPECT_EQ(EvaluateGate(base, now, {}).outcome, Outcome::kRegression);
   now[0].steady = false;
   now[0].steps.clear();
   now[0].facts["launches"] = 5000;
   now[0].facts["bytes"] = 5e9;
-  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotEstablished);
+  EXPECT_EQ(EvaluateGate(base, now, {}).outcome, Outcome::kNotEstablished);
   base[0].facts["call_launches"] = 40;
   now[0].facts["call_launches"] = 44;
-  const GateResult result = JudgeGate(base, now, {});
+  const GateResult result = EvaluateGate(base, now, {});
   EXPECT_EQ(result.outcome, Outcome::kRegression);
   EXPECT_THAT(result.sentence, HasSubstr("40 -> 44"));
   EXPECT_GOLDEN_TEXT(result.sentence);
   now[0].facts["call_launches"] = 40;
   base[0].steady = false;
   base[0].steps.clear();
-  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+  EXPECT_EQ(EvaluateGate(base, now, {}).outcome, Outcome::kRegression);
 }
 
 // Too short to identify its main program: its coverage is that of another program.
@@ -190,7 +190,7 @@ TEST(Gate, CoverageOfAnUnknownProgramIsNotCompared) {
   base[0].facts["attributed"] = 1;
   now[0].facts["attributed"] = 0.8;
   now[0].program.clear();
-  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotEstablished);
+  EXPECT_EQ(EvaluateGate(base, now, {}).outcome, Outcome::kNotEstablished);
 }
 
 TEST(Gate, FirstExposedCollectiveIsARegression) {
@@ -198,29 +198,29 @@ TEST(Gate, FirstExposedCollectiveIsARegression) {
   auto now = Records(1, 1e8, 0, 2);
   base[0].facts["exposed_collective_bytes"] = 0;
   now[0].facts["exposed_collective_bytes"] = 4096;
-  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+  EXPECT_EQ(EvaluateGate(base, now, {}).outcome, Outcome::kRegression);
 }
 
 TEST(Gate, IncomparableRunsAreRejected) {
   const auto base = Records(5, 1e8, 0, 1);
   auto now = Records(5, 1e8, 0, 9);
   now[2].devices = "1 x Other";
-  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotComparable);
+  EXPECT_EQ(EvaluateGate(base, now, {}).outcome, Outcome::kNotComparable);
   now[0].devices.clear();
-  EXPECT_THAT(JudgeGate(base, now, {}).sentence, HasSubstr("1 x Test"));
-  EXPECT_GOLDEN_TEXT(JudgeGate(base, now, {}).sentence);
+  EXPECT_THAT(EvaluateGate(base, now, {}).sentence, HasSubstr("1 x Test"));
+  EXPECT_GOLDEN_TEXT(EvaluateGate(base, now, {}).sentence);
   now = Records(5, 1e8, 0, 9);
   now[0].damaged = true;
-  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotComparable);
+  EXPECT_EQ(EvaluateGate(base, now, {}).outcome, Outcome::kNotComparable);
   now = Records(5, 1e8, 0, 9);
   auto ours = Records(1, 1e8, 0, 1);
   now = Records(1, 1e8, 0, 9);
   ours[0].inputs = "3 aaaa";
   now[0].inputs = "3 bbbb";
-  EXPECT_EQ(JudgeGate(ours, now, {}).outcome, Outcome::kNotComparable);
+  EXPECT_EQ(EvaluateGate(ours, now, {}).outcome, Outcome::kNotComparable);
   now[0].inputs = "4 bbbb";  // Another model: more parameters.
-  EXPECT_NE(JudgeGate(ours, now, {}).outcome, Outcome::kNotComparable);
-  EXPECT_EQ(JudgeGate(base, {}, {}).outcome, Outcome::kNotComparable);
+  EXPECT_NE(EvaluateGate(ours, now, {}).outcome, Outcome::kNotComparable);
+  EXPECT_EQ(EvaluateGate(base, {}, {}).outcome, Outcome::kNotComparable);
 }
 
 TEST(Gate, CallsAreCheckedIfOneRunHasNoSteps) {
@@ -230,12 +230,12 @@ TEST(Gate, CallsAreCheckedIfOneRunHasNoSteps) {
   now[0].steps.clear();
   now[0].device_ns *= 30;  // Time of the whole run.
   // Nothing that both know: never a failed build.
-  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotEstablished);
+  EXPECT_EQ(EvaluateGate(base, now, {}).outcome, Outcome::kNotEstablished);
   for (RunRecord& run : base) run.call_ns = 90'000'000;
   for (RunRecord& run : now) run.call_ns = 90'000'000;
-  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kPass);
+  EXPECT_EQ(EvaluateGate(base, now, {}).outcome, Outcome::kPass);
   for (RunRecord& run : now) run.call_ns = 99'000'000;
-  const GateResult result = JudgeGate(base, now, {});
+  const GateResult result = EvaluateGate(base, now, {});
   EXPECT_EQ(result.outcome, Outcome::kRegression);
   EXPECT_THAT(result.sentence, HasSubstr("90.0 ms -> 99.0 ms"));
   EXPECT_GOLDEN_TEXT(result.sentence);
@@ -247,7 +247,7 @@ TEST(Gate, BaselineRunsWithoutStepsAreLeftOut) {
   base.push_back(base[0]);
   base.back().steady = false;
   base.back().steps.clear();
-  const GateResult result = JudgeGate(base, Records(1, 1.1e8, 0, 99), {});
+  const GateResult result = EvaluateGate(base, Records(1, 1.1e8, 0, 99), {});
   EXPECT_EQ(result.outcome, Outcome::kRegression);
   ASSERT_FALSE(result.checks.empty());
   EXPECT_EQ(result.checks[0].name, "step");
@@ -261,7 +261,7 @@ TEST(Gate, DeviceTimeIsCheckedIfTheHostVaries) {
     base[i].steps.assign(20, 100'000'000 + static_cast<int64_t>(i % 4) * 20'000'000);
   }
   now[0].device_ns = now[0].device_ns * 105 / 100;
-  const GateResult result = JudgeGate(base, now, {});
+  const GateResult result = EvaluateGate(base, now, {});
   ASSERT_EQ(result.outcome, Outcome::kRegression);
   EXPECT_EQ(result.checks[0].name, "device time");
 }
@@ -270,9 +270,9 @@ TEST(Gate, FewStepsDelayedByTheHostAreNoRegression) {
   const auto base = Records(8, 1e8, 0.0005, 1);
   auto now = Records(1, 1e8, 0, 99);
   for (size_t i = 0; i < 4; ++i) now[0].steps[i] *= 4;
-  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotEstablished);
+  EXPECT_EQ(EvaluateGate(base, now, {}).outcome, Outcome::kNotEstablished);
   for (size_t i = 4; i < 18; ++i) now[0].steps[i] *= 4;
-  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+  EXPECT_EQ(EvaluateGate(base, now, {}).outcome, Outcome::kRegression);
 }
 
 TEST(Gate, PhasesAreCheckedSeparately) {
@@ -281,7 +281,7 @@ TEST(Gate, PhasesAreCheckedSeparately) {
   for (RunRecord& run : now) run.phases["backward"] = run.phases["backward"] * 12 / 10;
   GateOptions by_phase;
   by_phase.by = GateBy::kPhase;
-  const GateResult result = JudgeGate(base, now, by_phase);
+  const GateResult result = EvaluateGate(base, now, by_phase);
   ASSERT_EQ(result.outcome, Outcome::kRegression);
   EXPECT_EQ(result.checks[0].name, "phase backward");
 }
@@ -300,7 +300,7 @@ TEST(Gate, FactsHaveTheRangeOfTheBaseline) {
   const auto outcome = [&](double launches) {
     std::vector<RunRecord> now = Records(1, 1e8, 0, 9);
     now[0].facts["launches"] = launches;
-    return JudgeGate(base, now, {}).outcome;
+    return EvaluateGate(base, now, {}).outcome;
   };
   EXPECT_EQ(outcome(110), Outcome::kPass);
   EXPECT_EQ(outcome(112), Outcome::kRegression);  // 110 and a hundredth of 100.
@@ -317,7 +317,7 @@ TEST(Gate, OpChangeBelowTheFloorIsIgnored) {
   std::vector<RunRecord> base = Records(5, 1e8, 0, 1), now = Records(1, 1e8, 0, 9);
   for (RunRecord& run : base) run.ops = {{"tiny", 50'000}, {"large", 5'000'000}};
   now[0].ops = {{"tiny", 140'000}, {"large", 5'300'000}};
-  const GateResult result = JudgeGate(base, now, ByOp());
+  const GateResult result = EvaluateGate(base, now, ByOp());
   ASSERT_NE(CheckOf(result, "op tiny"), nullptr);
   EXPECT_EQ(CheckOf(result, "op tiny")->outcome, Outcome::kPass);
   ASSERT_NE(CheckOf(result, "op large"), nullptr);
@@ -330,7 +330,7 @@ TEST(Gate, OpThatSomeRunsDoNotListIsNotChecked) {
   for (RunRecord& run : base) run.ops = {{"common", 5'000'000}};
   base[1].ops["rare"] = 5'000'000;
   now[0].ops = {{"common", 5'000'000}, {"rare", 9'000'000}};
-  const GateResult result = JudgeGate(base, now, ByOp());
+  const GateResult result = EvaluateGate(base, now, ByOp());
   EXPECT_NE(CheckOf(result, "op common"), nullptr);
   EXPECT_EQ(CheckOf(result, "op rare"), nullptr);
   EXPECT_EQ(result.outcome, Outcome::kPass);
@@ -348,7 +348,7 @@ TEST(Gate, OneNoisyOpOfAHundredIsNoRegression) {
   }
   now[0].ops = base[2].ops;
   now[0].ops["noisy"] = 10'900'000;
-  const GateResult result = JudgeGate(base, now, ByOp());
+  const GateResult result = EvaluateGate(base, now, ByOp());
   ASSERT_NE(CheckOf(result, "op noisy"), nullptr);
   EXPECT_EQ(CheckOf(result, "op noisy")->outcome, Outcome::kNotEstablished);
   EXPECT_NE(result.outcome, Outcome::kRegression) << result.sentence;

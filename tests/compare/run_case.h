@@ -72,7 +72,8 @@ inline Run ThreeOps(int64_t a, int64_t b, int64_t c, std::string id) {
 
 inline std::string SentenceOf(const Run& base, const Run& now) {
   const Comparison comparison = Compare(base, now);
-  return Judge(base, now, comparison, FindChanges(base, now, comparison), {&base}, {&now}).sentence;
+  return ComputeVerdict(base, now, comparison, FindChanges(base, now, comparison), {&base}, {&now})
+      .sentence;
 }
 
 }  // namespace xlatrace::compare

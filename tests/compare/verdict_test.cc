@@ -92,7 +92,8 @@ TEST(Verdict, RemovedRecomputationIsNamedAlthoughTheStepIsSlower) {
   }
   const Comparison comparison = Compare(base, now);
   const auto changes = FindChanges(base, now, comparison);
-  const std::string sentence = Judge(base, now, comparison, changes, {&base}, {&now}).sentence;
+  const std::string sentence =
+      ComputeVerdict(base, now, comparison, changes, {&base}, {&now}).sentence;
   EXPECT_GOLDEN_TEXT(sentence);
   const size_t sort = sentence.find("sort");
   const size_t remat = sentence.find("remat");
@@ -116,7 +117,7 @@ TEST(Verdict, WithoutStepsCallsAreCompared) {
   const RunRows now = run(200, 600'000, "b");
   const Comparison comparison = Compare(base, now);
   const Verdict verdict =
-      Judge(base, now, comparison, FindChanges(base, now, comparison), {&base}, {&now});
+      ComputeVerdict(base, now, comparison, FindChanges(base, now, comparison), {&base}, {&now});
   EXPECT_THAT(verdict.sentence, HasSubstr("1.00 ms -> 1.10 ms, +10.0%"));
   EXPECT_GOLDEN_TEXT(verdict.sentence + "\n" + verdict.noise);  // 100 and 200 calls.
   EXPECT_FALSE(verdict.established());
@@ -162,8 +163,8 @@ TEST(Verdict, DifferenceIsEstablishedIfItsIntervalExcludesZero) {
     for (const RunRows& run : base) ours.push_back(&run);
     for (const RunRows& run : now) theirs.push_back(&run);
     const Comparison comparison = Compare(base[0], now[0]);
-    return Judge(base[0], now[0], comparison, FindChanges(base[0], now[0], comparison), ours,
-                 theirs);
+    return ComputeVerdict(base[0], now[0], comparison, FindChanges(base[0], now[0], comparison),
+                          ours, theirs);
   };
   const auto base = runs(1'000'000, 10);
   const Verdict same = judged(base, runs(1'001'000, 20));

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/derived.h"
 #include "tests/correlator/test_builders.h"
 
 namespace xlatrace::correlator {
@@ -64,7 +65,7 @@ TEST(LargestRemainder, ManySmallPartsSumToTheWhole) {
   std::vector<double> weights(7777);
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = 1.0 / static_cast<double>(i + 1);
   const auto parts = LargestRemainder(weights);
-  EXPECT_EQ(std::accumulate(parts.begin(), parts.end(), int64_t{0}), kWholeSharePpm);
+  EXPECT_EQ(std::accumulate(parts.begin(), parts.end(), int64_t{0}), model::kWholeSharePpm);
 }
 
 model::HloModule FusionOf(std::vector<Op> body, std::string own_name = {}) {
@@ -149,7 +150,7 @@ TEST(ShareSplitter, NameOfAReducerIsNeverUsed) {
   const auto shares = ShareSplitter(&module).Split(At(module, "fusion"));
   ASSERT_EQ(shares.size(), 1u);
   EXPECT_EQ(shares[0].op_name, "jit(f)/layer/reduce_sum");
-  EXPECT_EQ(shares[0].share_ppm, kWholeSharePpm);
+  EXPECT_EQ(shares[0].share_ppm, model::kWholeSharePpm);
 }
 
 TEST(ShareSplitter, NestedFusionsAndAsyncWrappersAreDivided) {

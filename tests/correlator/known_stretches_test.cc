@@ -11,7 +11,7 @@ using Cases = std::vector<uint32_t>;
 class KnownStretchesTest : public testing::Test {
  protected:
   uint32_t Pattern(const Cases& cases) {
-    const uint32_t stretch = known_.Remember(cases, std::vector<Outcome>(cases.size()));
+    const uint32_t stretch = known_.Add(cases, std::vector<Outcome>(cases.size()));
     known_.MakePattern(stretch);
     return stretch;
   }
@@ -44,10 +44,10 @@ TEST_F(KnownStretchesTest, SearchContinuesFromThePreviousEnd) {
 
 TEST_F(KnownStretchesTest, CutLaunchesAreKeptApartFromWholeOnes) {
   const Cases cases = {1, 2};
-  const uint32_t whole = known_.Remember(cases, {{}, {}});
+  const uint32_t whole = known_.Add(cases, {{}, {}});
   EXPECT_EQ(known_.Find(cases), whole);
   EXPECT_EQ(known_.Find(cases, nullptr, 2), KnownStretches::kNoIndex);
-  const uint32_t cut = known_.Remember(cases, {{}, {}}, 2);
+  const uint32_t cut = known_.Add(cases, {{}, {}}, 2);
   EXPECT_EQ(known_.Find(cases, nullptr, 2), cut);
   EXPECT_EQ(known_.Find(cases), whole);
 }

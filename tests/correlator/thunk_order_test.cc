@@ -62,7 +62,7 @@ class ThunkOrderTest : public ::testing::Test {
     for (const std::string& symbol : symbols)
       launched_.push_back(run_.Activity(run_.Kernel(symbol)));
   }
-  std::vector<std::string> Said(const model::AttributionTables& tables) {
+  std::vector<std::string> Recorded(const model::AttributionTables& tables) {
     std::vector<std::string> said;
     for (const size_t i : launched_) said.push_back(Says(run_, tables, i));
     return said;
@@ -81,7 +81,7 @@ TEST_F(ThunkOrderTest, ReusedKernelIsResolvedByItsNeighbours) {
   for (int step = 0; step < 2; ++step) {
     for (int i = 0; i < 8; ++i) expected.push_back("jit_f/f" + std::to_string(i));
   }
-  EXPECT_EQ(Said(tables), expected);
+  EXPECT_EQ(Recorded(tables), expected);
   for (const size_t i : launched_) {
     EXPECT_EQ(LabelOf(tables, i).evidence, Evidence::kThunkOrder);
     EXPECT_EQ(LabelOf(tables, i).confidence, Confidence::kExact);

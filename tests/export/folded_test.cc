@@ -70,10 +70,10 @@ class FoldedTest : public testing::Test {
   }
 
   std::vector<std::string> Written() {
-    run_->Learn(attribution_);
+    run_->AddResults(attribution_);
     model::AnalysisTables analysis;
     analysis.step_of.resize(attribution_.label_of.size());
-    run_->Learn(analysis);
+    run_->AddResults(analysis);
     EXPECT_TRUE(saver_->Save(*run_, &attribution_, &analysis));
     auto db = store::RunDb::Open(folder_ / "run.db");
     EXPECT_TRUE(db);

@@ -57,8 +57,8 @@ class File {
     for (size_t s = first; s < steps.size(); ++s) {
       AddStep(static_cast<int64_t>(s - first), steps[s], run);
     }
-    run.Learn(attribution_);
-    run.Learn(analysis_);
+    run.AddResults(attribution_);
+    run.AddResults(analysis_);
     return saver.Save(run, &attribution_, &analysis_);
   }
 

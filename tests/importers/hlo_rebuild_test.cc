@@ -21,7 +21,7 @@ namespace {
 
 TEST(StackFramesTest, StackIsTheChainBelowTheCommonFrames) {
   StackFrames frames("\n/home/me/train.py:9:1[&lt;module&gt;]\n");
-  ASSERT_TRUE(frames.Learn(7, "\n- /a b/m.py:10:2[f.&lt;locals&gt;.g]\n-- /a b/m.py:3:4[h]\n", ""));
+  ASSERT_TRUE(frames.Add(7, "\n- /a b/m.py:10:2[f.&lt;locals&gt;.g]\n-- /a b/m.py:3:4[h]\n", ""));
   const uint32_t leaf = frames.Number(7);
   EXPECT_EQ(leaf, 3u);  // Parents come first.
   EXPECT_EQ(frames.Number(8), 0u);
@@ -40,19 +40,19 @@ TEST(StackFramesTest, LeafOfATreeIsFoundByItsOpName) {
   const char* tree =
       "\n- /m.py:1:1[f]\n-- /m.py:2:2[g] jit(f)/a-&gt;b/add\n-- /m.py:3:3[h] jit(f)/mul\n";
   StackFrames frames("\n");
-  EXPECT_FALSE(frames.Learn(5, tree, "jit(f)/neg"));
-  EXPECT_FALSE(frames.Knows(5));
-  ASSERT_TRUE(frames.Learn(5, tree, "jit(f)/mul"));
-  ASSERT_TRUE(frames.Learn(6, tree, "jit(f)/a->b/add"));
+  EXPECT_FALSE(frames.Add(5, tree, "jit(f)/neg"));
+  EXPECT_FALSE(frames.Contains(5));
+  ASSERT_TRUE(frames.Add(5, tree, "jit(f)/mul"));
+  ASSERT_TRUE(frames.Add(6, tree, "jit(f)/a->b/add"));
   EXPECT_EQ(frames.Number(5), 3u);
   EXPECT_EQ(frames.Number(6), 2u);
 }
 
 TEST(StackFramesTest, DamagedStacksAreIgnored) {
   StackFrames frames("not a frame\n");
-  EXPECT_FALSE(frames.Learn(1, "\n--- /m.py:1:1[f]\n", ""));
-  EXPECT_FALSE(frames.Learn(1, "\n- no place here\n", ""));
-  EXPECT_FALSE(frames.Learn(1, "\n", ""));
+  EXPECT_FALSE(frames.Add(1, "\n--- /m.py:1:1[f]\n", ""));
+  EXPECT_FALSE(frames.Add(1, "\n- no place here\n", ""));
+  EXPECT_FALSE(frames.Add(1, "\n", ""));
   EXPECT_EQ(frames.Number(1), 0u);
 }
 

@@ -210,8 +210,8 @@ TEST_F(RecordedWindowsTest, WindowExcludesUnrecordedWork) {
   builder_.Fact("ended", "exit");
   builder_.Finish();
   Import();
-  EXPECT_EQ(sink_.windows, (std::vector<model::Window>{{1, 1400, 2100, WindowEnd::kAsked},
-                                                       {1, 1400, 1400, WindowEnd::kAsked}}));
+  EXPECT_EQ(sink_.windows, (std::vector<model::Window>{{1, 1400, 2100, WindowEnd::kRequested},
+                                                       {1, 1400, 1400, WindowEnd::kRequested}}));
   for (const auto& range : sink_.ranges) EXPECT_EQ(range.text.find("outside"), std::string::npos);
 }
 
@@ -264,7 +264,7 @@ TEST_F(RecordedWindowsTest, APauseEndsAWindow) {
   builder_.Finish();
   Import();
   EXPECT_EQ(sink_.windows,
-            (std::vector<model::Window>{{1, 100, 200, WindowEnd::kAsked},
+            (std::vector<model::Window>{{1, 100, 200, WindowEnd::kRequested},
                                         {1, 1'000'100, 1'000'200, WindowEnd::kEnd}}));
   EXPECT_TRUE(sink_.losses.empty());
 }
@@ -274,7 +274,7 @@ TEST_F(RecordedWindowsTest, WindowClosedForGoodEndedByRequest) {
   Mark("window closed", 50);
   builder_.Finish();
   Import();
-  EXPECT_EQ(sink_.windows, (std::vector<model::Window>{{1, 100, 200, WindowEnd::kAsked}}));
+  EXPECT_EQ(sink_.windows, (std::vector<model::Window>{{1, 100, 200, WindowEnd::kRequested}}));
 }
 
 // Losses that CUPTI counts between two flushes, without a known call, lie around these flushes.

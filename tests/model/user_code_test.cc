@@ -37,7 +37,7 @@ TEST(UserCode, WordsInThePathDoNotMakeAPackage) {
         "/data/flax/linen.py", "/home/me/my-site-packages/train.py", "/home/me/lib/python/train.py",
         "/home/me/tensorflow/jax/optax/train.py", "keras/src/model.py", "train.py",
         "/home/me/site-packages.py", "<ipython-input-3-abc>", "<stdin>"}) {
-    code.Learn(file);
+    code.AddFile(file);
     EXPECT_EQ(code.KindOf(file), kUser) << file;
   }
   EXPECT_EQ(code.KindOf("<string>"), FileKind::kWithoutFile);
@@ -46,7 +46,7 @@ TEST(UserCode, WordsInThePathDoNotMakeAPackage) {
 TEST(UserCode, FrameworkInstalledElsewhereIsKnownByItsOwnFiles) {
   UserCode code;
   EXPECT_EQ(code.KindOf("/opt/flax/flax/linen/dtypes.py"), kUser);
-  code.Learn("/opt/flax/flax/linen/module.py");
+  code.AddFile("/opt/flax/flax/linen/module.py");
   EXPECT_EQ(code.KindOf("/opt/flax/flax/linen/dtypes.py"), kMachinery);
   EXPECT_EQ(code.KindOf("/opt/flax/examples/train.py"), kUser);
   EXPECT_EQ(code.KindOf("/opt/flax2/flax/linen/dtypes.py"), kUser);
@@ -54,10 +54,10 @@ TEST(UserCode, FrameworkInstalledElsewhereIsKnownByItsOwnFiles) {
 
 TEST(UserCode, OwnPackageBesideTheProgramIsNotTheUsers) {
   UserCode code;
-  code.Learn("/opt/xlatrace/share/xlatrace/python/xlatrace/notebook.py");
+  code.AddFile("/opt/xlatrace/share/xlatrace/python/xlatrace/notebook.py");
   EXPECT_EQ(code.KindOf("/opt/xlatrace/share/xlatrace/python/xlatrace/notebook.py"), kMachinery);
   EXPECT_EQ(code.KindOf("/home/me/xlatrace/train.py"), kUser);
-  code.Learn("/opt/python/xlatrace_hook/xlatrace_hook/watcher.py");
+  code.AddFile("/opt/python/xlatrace_hook/xlatrace_hook/watcher.py");
   EXPECT_EQ(code.KindOf("/opt/python/xlatrace_hook/xlatrace_hook/stacks.py"), kMachinery);
 }
 

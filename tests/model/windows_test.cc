@@ -18,8 +18,8 @@ Loss At(int64_t process, int64_t start, int64_t end) {
 
 TEST(CutByLosses, LossDividesAWindow) {
   EXPECT_EQ(
-      CutByLosses({Of(1, 0, 100, WindowEnd::kAsked)}, {At(1, 40, 50)}),
-      (std::vector<Window>{Of(1, 0, 40, WindowEnd::kLoss), Of(1, 50, 100, WindowEnd::kAsked)}));
+      CutByLosses({Of(1, 0, 100, WindowEnd::kRequested)}, {At(1, 40, 50)}),
+      (std::vector<Window>{Of(1, 0, 40, WindowEnd::kLoss), Of(1, 50, 100, WindowEnd::kRequested)}));
 }
 
 TEST(CutByLosses, InstantaneousLossDividesAWindow) {
@@ -75,7 +75,7 @@ TEST_P(RandomLosses, IntervalIsWholeIfOneWindowHoldsItWithoutLoss) {
   for (int64_t process = 1; process <= 3; ++process) {
     for (int64_t start = below(10); start < kEnd; start += 1 + below(15)) {
       const int64_t end = std::min(kEnd, start + 1 + below(40));
-      windows.push_back(Of(process, start, end, WindowEnd::kAsked));
+      windows.push_back(Of(process, start, end, WindowEnd::kRequested));
       start = end;
     }
     for (int64_t k = below(5); k > 0; --k) {

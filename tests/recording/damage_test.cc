@@ -513,7 +513,7 @@ TEST(Reading, OnlyRequestedRowsAreRead) {
   const SmallFile small;
   class CallsOnly final : public RowSink {
    public:
-    bool Wants(BlockType type) const override { return type == BlockType::kApiCalls; }
+    bool Accepts(BlockType type) const override { return type == BlockType::kApiCalls; }
     void OnApiCall(const ApiCallRow&) override { ++calls; }
     void OnActivity(const ActivityRow&, const ConfigRow&, const LaneRow&) override { ++others; }
     void OnString(const StringRow&) override { ++others; }

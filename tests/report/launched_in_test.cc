@@ -84,8 +84,8 @@ class LaunchedInTest : public testing::Test {
                        .end_ns = end_ns});
   }
   void Save() {
-    builder_.Learn(attribution_);
-    builder_.Learn(analysis_);
+    builder_.AddResults(attribution_);
+    builder_.AddResults(analysis_);
     ASSERT_TRUE(saver_.Save(builder_, &attribution_, &analysis_));
     auto db = store::RunDb::Open(path_);
     ASSERT_TRUE(db);

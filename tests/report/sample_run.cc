@@ -53,9 +53,9 @@ class SampleWriter {
     FinishOpTimes();
     for (const model::RunStat& stat : run_.stats) builder_.AddRunStat(stat);
     analysis_.findings = run_.findings;
-    builder_.Learn(attribution_);
-    builder_.Learn(analysis_);
-    builder_.Learn(run_.time_tree.empty() ? TimeTree() : run_.time_tree);
+    builder_.AddResults(attribution_);
+    builder_.AddResults(analysis_);
+    builder_.AddResults(run_.time_tree.empty() ? TimeTree() : run_.time_tree);
     return saver.Save(builder_, &attribution_, &analysis_);
   }
 

@@ -203,8 +203,8 @@ TEST_F(ActivityRowsTest, GapsInsideAndOutsideOfPackedRowsAreRead) {
       {.device_id = 1, .start_ns = 40000, .end_ns = 50000},
   };
   analysis.gap_evidence = {{.gap = 1, .text = "next() of 6.9 us"}};
-  run_->Learn(attribution);
-  run_->Learn(analysis);
+  run_->AddResults(attribution);
+  run_->AddResults(analysis);
   ASSERT_TRUE(saver_->Save(*run_, &attribution, &analysis));
   EXPECT_EQ(Rows("SELECT * FROM gap ORDER BY start_ns"),
             "1 100 2000 unknown 1 2 - - \n"
@@ -229,8 +229,8 @@ TEST_F(ActivityRowsTest, AGapOfAnotherDeviceKeepsItsDevice) {
                     .end_ns = 2000,
                     .previous_activity_id = 1,
                     .next_activity_id = 2}};
-  run_->Learn(attribution);
-  run_->Learn(analysis);
+  run_->AddResults(attribution);
+  run_->AddResults(analysis);
   ASSERT_TRUE(saver_->Save(*run_, &attribution, &analysis));
   EXPECT_EQ(Rows("SELECT * FROM gap"), "2 100 2000 unknown 1 2 - - \n");
 }
@@ -273,8 +273,8 @@ TEST_F(ActivityRowsTest, ScansEqualTheViews) {
        .next_activity_id = 3},
       {.device_id = 1, .start_ns = 40000, .end_ns = 50000, .host_range_id = 8},
   };
-  run_->Learn(attribution);
-  run_->Learn(analysis);
+  run_->AddResults(attribution);
+  run_->AddResults(analysis);
   ASSERT_TRUE(saver_->Save(*run_, &attribution, &analysis));
   auto db = RunDb::Open(path_);
   ASSERT_TRUE(db);
@@ -323,8 +323,8 @@ TEST_F(ActivityRowsTest, GapMayStartHoursFromItsNeighbours) {
   gap(3, 1);
   gap(1, 2);
   gap(2, 4);
-  run_->Learn(attribution);
-  run_->Learn(analysis);
+  run_->AddResults(attribution);
+  run_->AddResults(analysis);
   ASSERT_TRUE(saver_->Save(*run_, &attribution, &analysis));
   auto db = RunDb::Open(path_);
   ASSERT_TRUE(db);

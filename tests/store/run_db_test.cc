@@ -81,8 +81,8 @@ class RunDbTest : public testing::Test {
     analysis.step_of = {0, 1, std::nullopt};
     analysis.op_times.push_back(
         {.module_id = module, .instruction_id = 1, .occurrences = 2, .self_ns = 50});
-    run.Learn(attribution);
-    run.Learn(analysis);
+    run.AddResults(attribution);
+    run.AddResults(analysis);
     const Status finished = saver->Save(run, &attribution, &analysis);
     ASSERT_TRUE(finished) << finished.error().message;
   }

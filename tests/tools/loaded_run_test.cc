@@ -60,8 +60,8 @@ class LoadedRunTest : public testing::Test {
     attribution.execution_of.assign(run_->tables().activities.size(), 0);
     model::AnalysisTables analysis;
     analysis.step_of.assign(run_->tables().activities.size(), std::nullopt);
-    run_->Learn(attribution);
-    run_->Learn(analysis);
+    run_->AddResults(attribution);
+    run_->AddResults(analysis);
     EXPECT_TRUE(saver_->Save(*run_, &attribution, &analysis));
     auto db = store::RunDb::Open(path_);
     EXPECT_TRUE(db) << (db ? "" : db.error().message);

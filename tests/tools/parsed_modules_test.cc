@@ -152,7 +152,7 @@ TEST(ParsedModules, CorrelatorLabelsAndFindingsShareParsedModules) {
   auto attribution = correlator::Attribute(run.tables(), modules.ForCorrelator());
   ASSERT_TRUE(attribution);
   ASSERT_EQ(attribution->instructions.size(), 6u);
-  run.Learn(*attribution);
+  run.AddResults(*attribution);
   const model::AnalysisTables analysis = AnalyzeWritten(run, *attribution, modules);
   EXPECT_FALSE(analysis.op_times.empty());
   EXPECT_EQ(reads, 2);

@@ -80,8 +80,8 @@ class RunProvenanceTest : public testing::Test {
     attribution.modules.push_back({.fingerprint = HashText(module->content_hash)});
     attribution.labels.push_back({});
     model::AnalysisTables analysis;
-    run.Learn(attribution);
-    run.Learn(analysis);
+    run.AddResults(attribution);
+    run.AddResults(analysis);
     EXPECT_TRUE(saver->Save(run, &attribution, &analysis));
     auto db = store::RunDb::Open(path);
     EXPECT_TRUE(db) << (db ? "" : db.error().message);

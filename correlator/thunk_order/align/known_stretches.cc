@@ -58,8 +58,8 @@ uint32_t KnownStretches::OnePrefix(std::span<const uint32_t> cases) const {
   return kNoIndex;
 }
 
-uint32_t KnownStretches::Remember(std::span<const uint32_t> cases, std::vector<Outcome> outcomes,
-                                  uint32_t how) {
+uint32_t KnownStretches::Add(std::span<const uint32_t> cases, std::vector<Outcome> outcomes,
+                             uint32_t how) {
   const auto id = static_cast<uint32_t>(stretches_.size());
   KnownStretch stretch;
   stretch.cases.assign(cases.begin(), cases.end());

@@ -43,8 +43,7 @@ class KnownStretches {
   // end.
   uint32_t FindPrefix(std::span<const uint32_t> cases, size_t ahead, size_t* followed) const;
 
-  uint32_t Remember(std::span<const uint32_t> cases, std::vector<Outcome> outcomes,
-                    uint32_t how = 0);
+  uint32_t Add(std::span<const uint32_t> cases, std::vector<Outcome> outcomes, uint32_t how = 0);
   // Marks a complete execution as a pattern for other sequences.
   void MakePattern(uint32_t stretch);
 

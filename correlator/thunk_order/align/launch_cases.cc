@@ -20,7 +20,7 @@ constexpr size_t kMaxGraphCandidateCount = 1'000'000;
 }  // namespace
 
 LaunchCases::LaunchCases(const model::RunTables& run, const ModuleTable& modules,
-                         const ModuleJoin& join, std::span<const JudgedCase> judged,
+                         const ModuleJoin& join, std::span<const ClassifiedCase> judged,
                          std::span<const uint32_t> case_of, std::span<const model::Label> labels)
     : run_(run),
       modules_(modules),
@@ -80,7 +80,7 @@ void LaunchCases::ReadPrograms() {
 void LaunchCases::ReadCases() {
   cases_.resize(judged_.size());
   for (size_t c = 0; c < judged_.size(); ++c) {
-    const JudgedCase& judged = judged_[c];
+    const ClassifiedCase& judged = judged_[c];
     const model::Label& label = LabelOf(judged);
     const model::LaunchConfig& config = run_.configs[judged.config - 1];
     LaunchCase& launch = cases_[c];
@@ -94,10 +94,10 @@ void LaunchCases::ReadCases() {
     const bool known = !op && label.instruction_id != 0 && label.confidence == Confidence::kExact;
     const Id module_id = known ? label.module_id : judged.module_id;
     if (module_id != 0) launch.module = static_cast<uint32_t>(module_id - 1);
-    launch.said = known            ? Said::kInstruction
-                  : module_id == 0 ? Said::kNothing
-                  : judged.certain ? Said::kModule
-                                   : Said::kModuleAtBest;
+    launch.said = known            ? Recorded::kInstruction
+                  : module_id == 0 ? Recorded::kNothing
+                  : judged.certain ? Recorded::kModule
+                                   : Recorded::kModuleAtBest;
     if (config.kind == model::ActivityKind::kKernel) {
       observed_.emplace(launch.module, PlainSymbol(config.symbol));
     }
@@ -210,7 +210,7 @@ void LaunchCases::FindMissing() {
 
 void LaunchCases::CompareGraphs() {
   std::vector<uint32_t> graphs;
-  for (const JudgedCase& judged : judged_) graphs.push_back(judged.graph);
+  for (const ClassifiedCase& judged : judged_) graphs.push_back(judged.graph);
   WeighGraphCandidates(run_, modules_, programs_, graphs, case_of_, &cases_);
 }
 
@@ -232,7 +232,7 @@ void LaunchCases::SettlePrograms() {
   }
 }
 
-std::vector<Candidate> LaunchCases::CandidatesOf(const JudgedCase& judged,
+std::vector<Candidate> LaunchCases::CandidatesOf(const ClassifiedCase& judged,
                                                  const LaunchCase& launch) {
   std::vector<Candidate> candidates;
   const auto add = [&](uint32_t module, const std::vector<uint32_t>& tokens) {

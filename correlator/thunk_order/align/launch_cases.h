@@ -28,7 +28,7 @@
 namespace xlatrace::correlator {
 
 // A kind of activity, with the result of the first pass.
-struct JudgedCase {
+struct ClassifiedCase {
   model::Id process_id = 0;
   uint32_t config = 0;
   uint32_t graph = 0;  // For a graph-level row: number of the graph, if the source has it.
@@ -48,7 +48,7 @@ class LaunchCases {
   // All must outlive the object, and its labels must not change during construction. `case_of`: per
   // activity, index in `judged`.
   LaunchCases(const model::RunTables& run, const ModuleTable& modules, const ModuleJoin& join,
-              std::span<const JudgedCase> judged, std::span<const uint32_t> case_of,
+              std::span<const ClassifiedCase> judged, std::span<const uint32_t> case_of,
               std::span<const model::Label> labels);
 
   std::span<const ThunkProgram* const> programs() const { return programs_; }  // By module.
@@ -59,7 +59,9 @@ class LaunchCases {
   const Owners& OwnersOf(model::Id process_id) { return owners_[process_id]; }
 
  private:
-  const model::Label& LabelOf(const JudgedCase& judged) const { return labels_[judged.label - 1]; }
+  const model::Label& LabelOf(const ClassifiedCase& judged) const {
+    return labels_[judged.label - 1];
+  }
   int Rank(model::Id module_id) const;
   void ReadPrograms();
   void ReadCases();
@@ -74,12 +76,12 @@ class LaunchCases {
   void CompareGraphs();
   // A thunk list with exactly this grid has priority over one with only the name.
   void PreferKnownGrids();
-  std::vector<Candidate> CandidatesOf(const JudgedCase& judged, const LaunchCase& launch);
+  std::vector<Candidate> CandidatesOf(const ClassifiedCase& judged, const LaunchCase& launch);
 
   const model::RunTables& run_;
   const ModuleTable& modules_;
   const ModuleJoin& join_;
-  std::span<const JudgedCase> judged_;
+  std::span<const ClassifiedCase> judged_;
   std::span<const uint32_t> case_of_;  // By activity.
   std::span<const model::Label> labels_;
 

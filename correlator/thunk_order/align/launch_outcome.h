@@ -17,7 +17,7 @@
 namespace xlatrace::correlator {
 
 // Knowledge on a launch before thunk order.
-enum class Said : uint8_t {
+enum class Recorded : uint8_t {
   kNothing,
   kModuleAtBest,  // Possibly that module: the name fits, or other launches of its group name it.
   kModule,        // The source identifies exactly that module.
@@ -30,14 +30,14 @@ struct LaunchCase {
   LibraryKind library = LibraryKind::kAny;
   std::vector<Candidate> candidates;        // Possible tokens; empty: no anchor.
   uint32_t module = AlignedItem::kNoIndex;  // From the source; index among the programs.
-  Said said = Said::kNothing;
+  Recorded said = Recorded::kNothing;
   uint32_t symbol = 0;  // Number of its kernel's name; 0: the name is that of a single op.
   // Launches with that name have more sizes than there are modules with such a kernel. A module is
   // missing, and the launch may belong to it.
   bool of_missing = false;
 
-  bool IsKnown() const { return said == Said::kInstruction; }
-  bool ModuleIsSaid() const { return said >= Said::kModule; }
+  bool IsKnown() const { return said == Recorded::kInstruction; }
+  bool ModuleIsRecorded() const { return said >= Recorded::kModule; }
 };
 
 struct Outcome {

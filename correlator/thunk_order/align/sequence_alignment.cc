@@ -179,7 +179,7 @@ class Aligner {
     std::vector<int64_t> before;
     for (size_t i = items_.size(); i-- > 0;) {
       const auto states = Behind(i);
-      Judge(states, after, best, &result->items[i]);
+      RateDoubt(states, after, best, &result->items[i]);
       if (doubtful_[i]) Raise(Doubt::kTooManyWays, &result->items[i].doubt);
       if (i == 0) break;
       const auto earlier = Behind(i - 1);
@@ -202,8 +202,8 @@ class Aligner {
     }
   }
 
-  void Judge(std::span<const State> states, std::span<const int64_t> after, int64_t best,
-             AlignedItem* item) const {
+  void RateDoubt(std::span<const State> states, std::span<const int64_t> after, int64_t best,
+                 AlignedItem* item) const {
     if (item->program == AlignedItem::kNoIndex) return;
     const uint32_t instruction = programs_[item->program]->tokens()[item->token].instruction;
     for (size_t s = 0; s < states.size(); ++s) {

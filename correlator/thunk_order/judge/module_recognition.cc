@@ -65,7 +65,7 @@ std::vector<ExecutionFacts> RecogniseModules(std::span<const ThunkProgram* const
     execution.last_launch = std::max(execution.last_launch, anchor.launch);
     execution.graphs |= launch.kind == LaunchKind::kGraph;
     execution.equal_module |= anchor.item.doubt == Doubt::kEqualModule;
-    execution.said |= launch.ModuleIsSaid();
+    execution.said |= launch.ModuleIsRecorded();
   }
   for (const Anchor& anchor : anchors) {
     ExecutionFacts& execution = executions[anchor.item.execution];

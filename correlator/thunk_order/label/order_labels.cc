@@ -27,7 +27,8 @@ Doubt OrderLabels::DoubtOf(const Outcome& outcome) const {
   return doubt;
 }
 
-bool OrderLabels::IsToldOtherwise(const JudgedCase& judged, const Outcome& outcome) const {
+bool OrderLabels::HasOtherRecordedInstruction(const ClassifiedCase& judged,
+                                              const Outcome& outcome) const {
   if (outcome.program == AlignedItem::kNoIndex) return false;
   const Label& told = tables_.labels[judged.label - 1];
   const bool by_source =
@@ -38,13 +39,13 @@ bool OrderLabels::IsToldOtherwise(const JudgedCase& judged, const Outcome& outco
   return told.instruction_id != static_cast<Id>(entry.first_row) + token.instruction + 1;
 }
 
-uint32_t OrderLabels::LabelOf(const JudgedCase& judged, const LaunchCase& launch,
+uint32_t OrderLabels::LabelOf(const ClassifiedCase& judged, const LaunchCase& launch,
                               const Outcome& outcome) {
   if (outcome.program == AlignedItem::kNoIndex || launch.IsKnown()) return 0;
   return launch.kind == LaunchKind::kGraph ? SharedLabelOf(outcome) : OwnLabelOf(judged, outcome);
 }
 
-uint32_t OrderLabels::OwnLabelOf(const JudgedCase& judged, const Outcome& outcome) {
+uint32_t OrderLabels::OwnLabelOf(const ClassifiedCase& judged, const Outcome& outcome) {
   const ModuleEntry& entry = modules_.entry(static_cast<Id>(outcome.program) + 1);
   const ThunkToken& token = programs_[outcome.program]->tokens()[outcome.token];
   const Label old = tables_.labels[judged.label - 1];

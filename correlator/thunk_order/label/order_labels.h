@@ -36,16 +36,16 @@ class OrderLabels {
   void SettleGraphRows() { graph_rows_.Settle(); }
 
   // Number of the label (tables.labels, from 1); 0: the present label is equally good.
-  uint32_t LabelOf(const JudgedCase& judged, const LaunchCase& launch, const Outcome& outcome);
+  uint32_t LabelOf(const ClassifiedCase& judged, const LaunchCase& launch, const Outcome& outcome);
   // For a graph-level row: divides its time over the covered instructions by their estimated costs.
   uint32_t SharedLabelOf(const Outcome& outcome);
   // True if a source names another instruction, of a module that is not certain.
-  bool IsToldOtherwise(const JudgedCase& judged, const Outcome& outcome) const;
+  bool HasOtherRecordedInstruction(const ClassifiedCase& judged, const Outcome& outcome) const;
   // The deciding doubt, including the certainty of the module.
   Doubt DoubtOf(const Outcome& outcome) const;
 
  private:
-  uint32_t OwnLabelOf(const JudgedCase& judged, const Outcome& outcome);
+  uint32_t OwnLabelOf(const ClassifiedCase& judged, const Outcome& outcome);
 
   const model::RunTables& run_;
   const ModuleTable& modules_;

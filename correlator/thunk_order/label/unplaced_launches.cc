@@ -18,7 +18,7 @@ constexpr size_t kMinGraphSize = 5;  // --xla_gpu_graph_min_graph_size
 // Minimum share of a graph's module in the expected cost of all candidates.
 constexpr double kShareOfTheOne = 0.9;
 
-size_t ModulesThatMayLaunch(const OrderedRun& ordered, const JudgedCase& judged,
+size_t ModulesThatMayLaunch(const OrderedRun& ordered, const ClassifiedCase& judged,
                             const LaunchCase& launch) {
   const auto join = ordered.join.ModulesOf(judged.process_id);
   return static_cast<size_t>(std::count_if(join.begin(), join.end(), [&](Id id) {
@@ -86,8 +86,8 @@ void LabelLoneGraphRows(const OrderedRun& ordered, LaunchCases* read, OrderLabel
 void ExplainLibraryKernels(const OrderedRun& ordered, const std::vector<LaunchCase>& cases,
                            LabelTable* labels, model::AttributionTables* tables) {
   const model::RunTables& run = ordered.run;
-  const std::span<const JudgedCase> judged = ordered.judged;
-  const auto label_of = [&](const JudgedCase& one) -> const Label& {
+  const std::span<const ClassifiedCase> judged = ordered.judged;
+  const auto label_of = [&](const ClassifiedCase& one) -> const Label& {
     return tables->labels[one.label - 1];
   };
   std::set<Id> marked;  // Processes.

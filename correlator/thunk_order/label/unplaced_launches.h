@@ -27,7 +27,7 @@ struct OrderedRun {
   const model::RunTables& run;
   const ModuleTable& modules;
   const ModuleJoin& join;
-  std::span<const JudgedCase> judged;
+  std::span<const ClassifiedCase> judged;
   std::span<const uint32_t> case_of;                    // Per activity, index in `judged`.
   const std::vector<std::vector<uint32_t>>& sequences;  // Activities by device.
 };

@@ -123,7 +123,7 @@ void LaunchEmitter::Emit(uint32_t index, const Instruction& instruction, bool op
     }
     if (instruction.opcode == "fusion") EmitFromInside(instruction, optional);
   } else {
-    Guess(index, instruction, optional);
+    Predict(index, instruction, optional);
   }
 }
 
@@ -183,7 +183,7 @@ bool LaunchEmitter::EmitFromInside(const Instruction& fusion, bool optional) {
         any = true;
       } else if (inner.opcode == "copy" || inner.opcode == "custom-call" ||
                  IsCollective(inner.opcode)) {
-        Guess(index, inner, optional);
+        Predict(index, inner, optional);
         any = true;
       }
     }
@@ -191,7 +191,7 @@ bool LaunchEmitter::EmitFromInside(const Instruction& fusion, bool optional) {
   return any;
 }
 
-void LaunchEmitter::GuessFusion(const Instruction& fusion, ThunkToken token) {
+void LaunchEmitter::PredictFusion(const Instruction& fusion, ThunkToken token) {
   const std::string_view config = fusion.backend_config;
   if (Contains(config, "__cudnn$fusion")) {
     token.kind = ThunkKind::kLibrary;
@@ -217,11 +217,11 @@ void LaunchEmitter::GuessFusion(const Instruction& fusion, ThunkToken token) {
   AddNamed(fusion, token);
 }
 
-void LaunchEmitter::Guess(uint32_t index, const Instruction& instruction, bool optional) {
+void LaunchEmitter::Predict(uint32_t index, const Instruction& instruction, bool optional) {
   const std::string_view op = instruction.opcode;
   ThunkToken token{.instruction = index, .optional = optional};
   if (op.ends_with("-done") || op == "async-update") return;
-  if (op == "fusion") return GuessFusion(instruction, token);
+  if (op == "fusion") return PredictFusion(instruction, token);
   if (op == "sort") return EmitSort(instruction, instruction.name, token);
   if (IsCollective(op)) {
     token.kind = ThunkKind::kCollective;

@@ -38,8 +38,8 @@ class LaunchEmitter {
   void FindGraphs();
   void EmitThunk(uint32_t index, const model::Thunk& thunk, bool optional);
   bool EmitFromInside(const model::Instruction& fusion, bool optional);
-  void Guess(uint32_t index, const model::Instruction& instruction, bool optional);
-  void GuessFusion(const model::Instruction& fusion, ThunkToken token);
+  void Predict(uint32_t index, const model::Instruction& instruction, bool optional);
+  void PredictFusion(const model::Instruction& fusion, ThunkToken token);
   void EmitSort(const model::Instruction& instruction, std::string_view name, ThunkToken token);
   void AddCollective(const model::Instruction& instruction, const ThunkToken& token);
   void AddNamed(const model::Instruction& instruction, ThunkToken token);

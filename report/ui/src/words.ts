@@ -66,11 +66,11 @@ export const EVIDENCE_WORDS: Record<string, string> = words({
 });
 export const REASON_WORDS: Record<string, string> = words({
   unknown: 'no reason found; please report this run',
-  no_module: 'an XLA op, but the run holds no module it could belong to',
-  no_annotation: 'the module is known, the source does not say which instruction',
-  instruction_missing: 'the source names an instruction that its module does not hold',
-  ambiguous_symbol: 'several instructions own the kernel, nothing tells them apart',
-  ambiguous_module: 'several modules hold it, nothing tells them apart',
+  no_module: 'an XLA op whose module is not in the run',
+  no_annotation: 'the module is known, but the recording does not identify the instruction',
+  instruction_missing: 'the recorded instruction is not in its module',
+  ambiguous_symbol: 'several instructions have this kernel and cannot be distinguished',
+  ambiguous_module: 'several modules have this kernel and cannot be distinguished',
   not_xla: 'launched by the framework or a library, outside XLA',
   transfer: 'copy or memset issued by the runtime, outside any module',
   autotuning: 'candidate kernels tried while compiling',

@@ -39,6 +39,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::vector<RunRecord> now = {records.back()};
   GateOptions options;
   options.by = size % 2 == 0 ? GateBy::kOp : GateBy::kPhase;
-  (void)JudgeGate(records, now, options);
+  (void)EvaluateGate(records, now, options);
   return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Splits a whole number over weights so that nothing is lost: largest-remainder rounding.
+// Splits a whole number in proportion to weights so that the parts sum to the number
+// (largest-remainder rounding).
 
 #ifndef XLATRACE_ANALYSIS_APPORTION_H_
 #define XLATRACE_ANALYSIS_APPORTION_H_

@@ -20,7 +20,7 @@ namespace xlatrace::analysis {
 //
 // compute, collective and copy are the times at which at least one such activity owns a lane. A
 // collective is exposed while no computation runs. A copy is exposed while neither a computation
-// nor a collective runs. So busy = compute + exposed collective + exposed copy.
+// nor a collective runs. Therefore busy = compute + exposed collective + exposed copy.
 class BusyTime {
  public:
   explicit BusyTime(const std::vector<ActivityClass>& classes) : classes_(classes) {}

@@ -30,7 +30,7 @@ inline bool Synchronises(std::string_view op) {
          op == "ragged-all-to-all";
 }
 
-// S from the bytes of the result on one device.
+// Returns S for a collective whose result on one device has the given bytes.
 int64_t FullBytes(std::string_view op, int64_t result_bytes, int64_t ranks);
 
 // 2(n-1)/n for all-reduce, (n-1)/n for gathering, scattering and all-to-all, else 1.

@@ -60,7 +60,7 @@ Compilations CompilationsOf(const model::RunTables& run,
 // value.
 std::string DifferenceText(const model::CompileDetail& difference);
 
-// The differences of a compilation, the leading one first; empty: none is known.
+// The differences of a compilation, the most important one first; empty: none is known.
 std::vector<const model::CompileDetail*> DifferencesOf(const Compilation& compilation);
 
 // The first fact of that kind; null: none.
@@ -70,7 +70,8 @@ const model::CompileDetail* DetailOf(const Compilation& compilation, std::string
 inline constexpr double kDominantPassShare = 0.3;
 bool HasDominantPart(const Compilation& compilation);
 
-// An array that is part of the program. If XLA mostly folds constants, a smaller one counts, too.
+// An array that is part of the program. If XLA spends most of the compilation on constant folding,
+// smaller arrays count, too.
 bool IsLargeConstant(const Compilation& compilation, const model::CompileDetail& detail);
 
 }  // namespace xlatrace::analysis

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Times in which a process compiled. Each interval is one compilation.
+// Intervals in which a process compiled. Each interval is one compilation.
 //
 // TensorFlow traces a function, lowers it (without an event) and compiles it with XLA. If the time
 // between tracing and compiling is at most as long as both, all of it is one compilation.
@@ -17,8 +17,8 @@
 
 namespace xlatrace::analysis {
 
-// Normalised; spans of other processes are ignored. A source may record every pass of a
-// compilation: a span within another span counts once.
+// Normalised. Spans of other processes are ignored. If the source records every pass of a
+// compilation, a span within another span does not count again.
 Intervals CompileTimes(const std::vector<model::CompileSpan>& spans, model::Id process_id);
 
 }  // namespace xlatrace::analysis

@@ -25,8 +25,8 @@ class DelayingWaits {
                 const GapHost& host)
       : run_(run), attribution_(attribution), host_(host) {}
 
-  // `wait`: the longest wait that began before the gap and ended inside it; null: there is none.
-  // Gaps come in their order.
+  // `wait`: the longest wait that began before the gap and ended inside it; null: no such wait.
+  // Gaps must come in order of time.
   bool Delayed(const model::GapRow& gap, const model::HostEvent* wait);
 
  private:
@@ -38,7 +38,7 @@ class DelayingWaits {
   const model::RunTables& run_;
   const model::AttributionTables& attribution_;
   const GapHost& host_;
-  // Idle time of a device that a wait explains so far.
+  // Idle time of a device that has been attributed to a wait so far.
   std::map<std::pair<const model::HostEvent*, model::Id>, int64_t> explained_ns_;
 };
 

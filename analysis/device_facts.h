@@ -27,7 +27,7 @@ struct DeviceFacts {
   std::optional<GpuLimits> limits;  // Empty if the capability is unknown.
   std::optional<GpuPeaks> peaks;
   bool peaks_by_formula = false;
-  int64_t sm_count = 0;  // 0: unknown; the same for all below.
+  int64_t sm_count = 0;  // 0: unknown. The same holds for the fields below.
   int64_t clock_hz = 0;
   int64_t memory_bandwidth_bytes_per_s = 0;
   int64_t l2_bytes = 0;

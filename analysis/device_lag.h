@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Finds the device of a run for which the other devices wait, and the time that this costs. One
-// definition for the finding `arrival_skew` and for the page's Ranks (docs/reference/report.md).
+// Finds the device of a run for which the other devices wait, and the cost of this waiting. The
+// finding `arrival_skew` and the page's Ranks (docs/reference/report.md) share this definition.
 //
 // A device's own time in a step is the step without its waiting. Waiting is derived from exposed
-// collectives: the least exposed time of all devices in a step counts as the exchange itself.
-// The excess of another device counts as its waiting. So no common clock is needed. `xlatrace
-// merge` does the same for whole jobs with single collectives (fleet/culprit.h).
+// collectives. The least exposed time of all devices in a step counts as the exchange itself. The
+// excess of another device counts as its waiting. No common clock is needed. `xlatrace merge` does
+// the same for whole jobs with single collectives (fleet/culprit.h).
 //
 // Thread-safety: pure.
 
@@ -43,7 +43,7 @@ class DeviceSteps {
 
 struct DeviceLag {
   model::Id device = 0;
-  // Own time of the device less that of the median device, mean over its steps.
+  // Own time of the device minus that of the median device, as a mean over its steps.
   double excess_ns = 0;
   // Own time less the longest own time of all other devices, mean over the steps from `since` on.
   // Without this device a step would be shorter by this time.

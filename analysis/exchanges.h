@@ -27,14 +27,16 @@
 namespace xlatrace::analysis {
 
 struct Exchange {
-  int64_t devices = 0;     // Number of devices that run the instruction.
-  model::Id group_id = 0;  // Its first activity; 0: its other activities are unknown.
-  // Duration less the shortest duration of the group. A kernel of a collective spins until all
-  // devices have arrived, and all leave together, so the last one to arrive has the shortest
-  // kernel. No clocks are compared. Empty for collectives in which devices do not wait for all
-  // others.
+  int64_t devices = 0;  // Number of devices that run the instruction.
+  model::Id group_id =
+      0;  // First activity of the exchange; 0: the other activities of the exchange are unknown.
+  // Duration minus the shortest duration in the exchange. A kernel of a collective spins until all
+  // devices have arrived, and all devices leave together. The last device to arrive therefore has
+  // the shortest kernel. No clocks are compared. Empty for collectives in which devices do not wait
+  // for all others.
   std::optional<int64_t> wait_ns;
-  // Time from its start to the start of the last one. Only if one process, so one clock, timed all.
+  // Time from its start to the start of the last device's activity. Only if one process, and so one
+  // clock, timed all of them.
   std::optional<int64_t> arrival_skew_ns;
 };
 

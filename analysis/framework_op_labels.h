@@ -2,10 +2,10 @@
 
 // Phases and layers of the ops that TensorFlow ran itself, outside any XLA module.
 //
-// These ops have no program around them, so their names decide (analysis/phase.h). TensorFlow's
-// prefixes and suffixes from inlining functions and rewriting graphs are removed first. An op
-// without scope is a sum of gradients (AddN), or an op of the model if the tape has its gradient.
-// All other ops without scope (metrics, counters, input) have phase `other`.
+// These ops belong to no program, so their phase follows from their names (analysis/phase.h).
+// TensorFlow's prefixes and suffixes from inlining functions and rewriting graphs are removed
+// first. An op without scope is a sum of gradients (AddN), or an op of the model if the tape has
+// its gradient. All other ops without scope (metrics, counters, input) have phase `other`.
 
 #ifndef XLATRACE_ANALYSIS_FRAMEWORK_OP_LABELS_H_
 #define XLATRACE_ANALYSIS_FRAMEWORK_OP_LABELS_H_
@@ -18,11 +18,10 @@
 
 namespace xlatrace::analysis {
 
-// The name that the model's code gave the op: without the calls it was inlined from and without
-// Grappler's marks and numbers of replicas. `StatefulPartitionedCall/replica_1/dense/MatMul` is
-// dense/MatMul,
-// `ConstantFolding/a/mul-matshapes-0` is a/mul,
-// `a/ArithmeticOptimizer/ReorderCastLikeAndValuePreserving_float_Cast_1` is a/Cast_1.
+// The name that the model's code gave the op. Calls that inlining added, marks of Grappler and
+// numbers of replicas are removed. `StatefulPartitionedCall/replica_1/dense/MatMul` gives
+// dense/MatMul, `ConstantFolding/a/mul-matshapes-0` gives a/mul,
+// `a/ArithmeticOptimizer/ReorderCastLikeAndValuePreserving_float_Cast_1` gives a/Cast_1.
 std::string NameInModel(std::string_view op_name);
 
 // Fills phase, layer and layer_group of the rows from `first_row` on. All of them are such ops.

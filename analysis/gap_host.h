@@ -36,13 +36,14 @@ enum class HostAct : uint8_t {
 // All kinds that apply, as bits.
 uint8_t ActsOf(const model::HostEvent& event);
 
-// Events of a process by start, with the latest end among each event and all before it.
+// Events of a process by start; for each event, the latest end of it and all earlier events.
 struct HostTimeline {
   struct Entry {
     int64_t start_ns = 0;
     int64_t end_ns = 0;
     const model::HostEvent* event = nullptr;
-    const std::set<model::Id>* devices = nullptr;  // Devices that its thread works for; null: any.
+    const std::set<model::Id>* devices =
+        nullptr;  // Devices that the thread works for; null: any device.
     uint8_t acts = 0;
 
     bool Does(HostAct act) const { return (acts & static_cast<uint8_t>(act)) != 0; }
@@ -80,8 +81,8 @@ class GapHost {
   std::optional<model::HostCall> CallOf(size_t activity) const;
   std::optional<model::HostCall> CallOfNext(const model::GapRow& gap) const;
 
-  // For gaps without a known call: does a range name work that runs only after the next activity?
-  // Then the host had launched the next activity before, and was not late.
+  // For gaps without a known call: true if a range names work that runs only after the next
+  // activity. Then the host launched the next activity earlier and was not late.
   bool IsAhead(const model::HostEvent& event, const model::GapRow& gap) const;
 
  private:

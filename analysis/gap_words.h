@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Describes the host's activity in a gap in a few words. These are the innermost range that covers
-// most of it, the place between the ranges within, and long calls.
+// Describes the host's activity in a gap in a few words. The parts are the innermost range over
+// most of the gap, the place between the ranges inside it, and long calls.
 //
 // Thread-safety: pure function.
 
@@ -16,7 +16,7 @@
 
 namespace xlatrace::analysis {
 
-// A range or call as it is printed: without folder and version, and cut to 48 characters.
+// The printed text of a range or call: without folder and version, and cut to 48 characters.
 std::string ShortHostName(std::string_view name);
 
 // Example: "step: 199 us between a and b (cudaMemcpyAsync 80 us)". Empty if nothing is recorded.

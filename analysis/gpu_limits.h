@@ -22,16 +22,17 @@ struct GpuLimits {
   int64_t threads_per_sm = 0;
   int64_t blocks_per_sm = 0;
   int64_t shared_memory_per_sm_bytes = 0;
-  int64_t shared_memory_per_block_optin_bytes = 0;     // Most that one kernel can request.
+  int64_t shared_memory_per_block_optin_bytes =
+      0;  // The largest amount that one kernel can request.
   int64_t shared_memory_reserved_per_block_bytes = 0;  // Taken by the system for every block.
   int64_t shared_memory_granularity_bytes = 0;
-  // The same for all of them.
+  // The same amount for all kernels of the SM.
   int64_t shared_memory_per_block_bytes = 48 * 1024;  // Without opting in to more.
   int64_t registers_per_sm = 65'536;
   int64_t registers_per_block = 65'536;
   int64_t registers_per_thread = 255;
   int64_t register_granularity = 256;  // Registers are allocated to a warp in this unit.
-  int64_t sub_partitions = 4;          // Each has its own registers.
+  int64_t sub_partitions = 4;          // Each sub-partition has its own registers.
   int64_t threads_per_block = 1024;
   int64_t warp_size = 32;
 

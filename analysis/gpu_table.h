@@ -28,10 +28,10 @@
 
 namespace xlatrace::analysis {
 
-// Operations per second; 0: this GPU does not have it.
+// Operations per second; 0: the GPU does not support the type.
 struct GpuPeaks {
   double f64 = 0;         // Vector units.
-  double f64_matrix = 0;  // Tensor (matrix) cores; the same for those below.
+  double f64_matrix = 0;  // Rates of tensor (matrix) cores, as for the fields below.
   double f32 = 0;         // Vector units.
   double tf32 = 0;
   double f16 = 0;
@@ -60,21 +60,21 @@ struct Gpu {
 
 std::span<const Gpu> AllGpus();
 
-// The table's row for a device: by its name ("NVIDIA H100 80GB HBM3"), or, if the source has no
-// product name, by capability, SMs and memory together. Null for GPUs outside the table, slices
-// (MIG), and the fake GPU of the tests.
+// The table's row for a device. It is found by name ("NVIDIA H100 80GB HBM3"). If the source has no
+// product name, it is found by capability, SMs and memory together. Null for GPUs outside the
+// table, slices (MIG), and the fake GPU of the tests.
 const Gpu* FindGpu(const model::Device& device);
 
-// The row for a name that a user typed: "h100", "A100 PCIe 40GB", "NVIDIA H100 NVL". If several
-// rows fit, the first one (the SXM part). Null if none fits.
+// The row for a name typed by a user: "h100", "A100 PCIe 40GB", "NVIDIA H100 NVL". If several rows
+// match, the first one (the SXM part). Null if no row matches.
 const Gpu* FindGpuByName(std::string_view name);
 
 // "H100 SXM, H100 PCIe, ..." for error messages.
 std::string GpuNames();
 
-// Peaks of a GPU outside the table: SMs x clock x operations per clock of one SM. Some parts have a
-// full and a halved variant (GeForce): the halved one is used unless the name identifies the full
-// one. Empty if the capability is unknown.
+// Peaks of a GPU outside the table: SMs x clock x operations per clock of one SM. Some parts
+// (GeForce) have a full and a halved variant. The halved rate is used unless the name identifies
+// the full variant. Empty if the capability is unknown.
 std::optional<GpuPeaks> PeaksByFormula(std::string_view compute_capability, int64_t sm_count,
                                        int64_t clock_hz, std::string_view name);
 

@@ -33,19 +33,22 @@ std::string_view Text(NumberType type);         // "f32"; "none".
 NumberType NumberTypeOf(std::string_view hlo);  // "f8e4m3fn" -> kF8, "s8" -> kI8, "s32" -> kNone.
 
 struct InstructionFacts {
-  std::optional<int64_t> flops;  // Work of one run; empty: unknown.
+  std::optional<int64_t> flops;  // Work of one execution; empty: unknown.
   std::optional<int64_t> bytes;
-  NumberType type = NumberType::kNone;  // Operands of the product, if any, else the rest.
-  bool matmul = false;  // Contains a dot or convolution, or is a library call of one.
+  NumberType type = NumberType::kNone;  // Type of the operands of the product, or of the
+                                        // instruction if it has no product.
+  bool matmul =
+      false;  // The instruction contains a dot or convolution, or is a library call for one.
   bool convolution = false;
   bool highest_precision = false;  // f32 with full precision requested: TF32 may not be used.
-  bool upcast_operands = false;    // The f32 operands of its product are converted 16-bit values.
+  bool upcast_operands = false;    // The f32 operands of the product are converted 16-bit values.
   bool result_only_narrowed = false;  // Produces f32 that every user first converts to 16 bits.
-  bool container = false;             // while, conditional, call: its parts run as instructions.
-  bool library = false;               // A custom call.
-  int64_t group_size = 0;             // Devices of a collective's largest group; 0: unknown.
-  std::string_view collective;        // "all-reduce", also if wrapped; empty: none. Static text.
-  int64_t collective_bytes = 0;       // Size of its result on one device; 0: unknown.
+  bool container =
+      false;  // The instruction is a while, conditional or call: its parts run as instructions.
+  bool library = false;          // A custom call.
+  int64_t group_size = 0;        // Devices of a collective's largest group; 0: unknown.
+  std::string_view collective;   // "all-reduce", also if wrapped; empty: none. Static text.
+  int64_t collective_bytes = 0;  // Bytes of the result on one device; 0: unknown.
   // Largest product inside: the result is batch x m x n, and k is contracted. 0: unknown.
   int64_t batch = 0, m = 0, n = 0, k = 0;
 };
@@ -69,7 +72,8 @@ class RunFacts {
  private:
   const model::RunTables& run_;
   bool on_gpu_ = false;
-  std::vector<uint32_t> slot_of_;  // Per instruction; 0: not needed, else index + 1.
+  std::vector<uint32_t>
+      slot_of_;  // Per instruction: index + 1 of its facts; 0: no facts are needed.
   std::vector<InstructionFacts> facts_;
   std::vector<bool> visited_;                                         // Per slot.
   std::unordered_map<model::Id, std::pair<size_t, size_t>> rows_of_;  // Module -> [first, last).

@@ -22,10 +22,11 @@ struct Interval {
 
 using Intervals = std::vector<Interval>;
 
-// Any list -> the set of instants it covers. Empty and reversed intervals cover nothing.
+// Normalises any list: the result covers the same instants. Empty and reversed intervals cover
+// nothing.
 Intervals Normalise(Intervals list);
 
-// Adds an interval that starts at or after the start of the set's last one.
+// Adds an interval that starts at or after the start of the last interval of the set.
 void Append(Intervals& set, Interval next);
 
 Intervals Unite(const Intervals& a, const Intervals& b);
@@ -34,7 +35,8 @@ Intervals Subtract(const Intervals& a, const Intervals& b);  // In a, not in b.
 
 int64_t Length(const Intervals& set);
 
-// Length of the covered part of one interval. Logarithmic plus the overlapping intervals.
+// Length of the covered part of one interval. Cost: logarithmic, plus the number of overlapping
+// intervals.
 int64_t Overlap(const Intervals& set, Interval with);
 
 }  // namespace xlatrace::analysis

@@ -2,9 +2,8 @@
 
 // Kind of work of a kernel, from its name alone, for kernels without an HLO instruction.
 //
-// Library names are those in recordings of 2021-2026 (NVIDIA's and AMD's libraries, PyTorch, vLLM,
-// TensorRT-LLM). A name that fits nothing is `other`. Times are not used.
-// Thread-safety: pure functions.
+// Library names are from recordings of 2021 to 2026 (NVIDIA's and AMD's libraries, PyTorch, vLLM,
+// TensorRT-LLM). An unknown name gives `other`. Times are not used. Thread-safety: pure functions.
 
 #ifndef XLATRACE_ANALYSIS_KERNEL_CLASS_H_
 #define XLATRACE_ANALYSIS_KERNEL_CLASS_H_

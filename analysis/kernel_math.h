@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Units with which a library kernel computes, as far as its name shows.
+// The units (tensor cores, vector units) of a library kernel, as far as its name identifies them.
 //
-// Names of cuBLAS, CUTLASS, cuDNN and hipBLASLt show the units. "xmma" alone does not: its kernels
-// run on tensor cores or, with "ffma", on the vector units. Thread-safety: pure.
+// Names of cuBLAS, CUTLASS, cuDNN and hipBLASLt contain the units. "xmma" alone is ambiguous: such
+// kernels run on tensor cores or, with "ffma", on the vector units. Thread-safety: pure.
 
 #ifndef XLATRACE_ANALYSIS_KERNEL_MATH_H_
 #define XLATRACE_ANALYSIS_KERNEL_MATH_H_

@@ -16,8 +16,8 @@
 
 namespace xlatrace::analysis {
 
-// Computed if registers and block are recorded and the capability is known; otherwise the source's
-// own figure, if there is one. Thread-safety: immutable after construction.
+// Computed if registers and block size are recorded and the capability is known. Otherwise it is
+// the figure of the source, if the source has one. Thread-safety: immutable after construction.
 class LaunchOccupancies {
  public:
   // `devices`: one per device of the run.
@@ -28,7 +28,8 @@ class LaunchOccupancies {
 
   // By configuration, device.
   const std::vector<model::OccupancyRow>& rows() const { return rows_; }
-  // Launches whose recorded figures do not fit even one block on an SM; they have no occupancy.
+  // Number of launches whose recorded figures do not allow even one block on an SM. Such launches
+  // have no occupancy.
   int64_t impossible_launches() const { return impossible_launches_; }
 
  private:
@@ -36,7 +37,7 @@ class LaunchOccupancies {
 
   const model::RunTables& run_;
   std::unordered_map<uint64_t, uint32_t> row_of_;  // Index + 1; 0: nothing known.
-  std::vector<uint32_t> dense_;                    // The same, while the key space is small.
+  std::vector<uint32_t> dense_;  // The same map as a vector, used if there are few possible keys.
   std::vector<model::OccupancyRow> rows_;
   int64_t impossible_launches_ = 0;
 };

@@ -39,8 +39,8 @@ inline constexpr int64_t kLaunchArrivesNs = 10'000;
 // Upper limit of the time from launch to start on an idle device.
 inline constexpr int64_t kMaxStartNs = 200'000;
 
-// Did the call that launched the next activity return so early that the host did not cause the gap?
-// True well before the gap, or in its first half if the rest is longer than any start takes.
+// True if the call for the next activity returned so early that the host did not cause the gap.
+// That is well before the gap, or in its first half if the rest exceeds the usual start time.
 bool WasLaunchedInTime(const HostCallOf& call_of, const model::GapRow& gap);
 
 // Are the clocks of calls and devices aligned? True if no calls are recorded.

@@ -4,10 +4,10 @@
 // (XLA does). The activity of another GPU's thread does not explain why this GPU was idle.
 //
 // A thread that makes at least half of a device's launches works for the device. If the source has
-// no calls, streams named after a thread (nsys-jax: "launched by thread 8482") show the same. A
-// thread that works for no device in this sense, such as Python's own, may delay all devices.
+// no calls, streams named after a thread (nsys-jax: "launched by thread 8482") are used instead. A
+// thread that works for no device in this sense, such as a Python thread, may delay all devices.
 //
-// Cost: one pass over the activities where a process has several devices; else none.
+// Cost: one pass over the activities if a process has several devices; otherwise none.
 // Thread-safety: calls of const functions may run in parallel.
 
 #ifndef XLATRACE_ANALYSIS_LAUNCH_THREADS_H_

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Layer of an operation: the component path of its op_name (`decoder/layer_7/attention`), and
-// layer group: the same with repeated siblings folded (`decoder/layer_*/attention`).
+// Layer and layer group of an operation. The layer is the component path of its op_name
+// (`decoder/layer_7/attention`). In the layer group, repeated siblings are folded
+// (`decoder/layer_*/attention`).
 //
 // Thread-safety: immutable after construction.
 
@@ -39,10 +40,10 @@ class LayerFinder {
   std::set<std::string, std::less<>> forward_scopes_;  // Joined with '/'.
 };
 
-// Folds numbered siblings: where a path has at least two children that differ only in the number at
-// their end (`layer_0`, `layer_1`; `h.3`, `h.4`; `0`, `1`), they become `layer_*`, `h.*`, `*`.
-// Children of folded paths count together. A lone `block_1` stays. A sibling without a number
-// belongs to them where the first number is 1 (`dense`, `dense_1`).
+// Folds numbered siblings. If a path has at least two children that differ only in their final
+// number (`layer_0`, `layer_1`; `h.3`, `h.4`; `0`, `1`), they become `layer_*`, `h.*`, `*`.
+// Children of folded paths count together. A single `block_1` is unchanged. A sibling without a
+// number is included if the first number is 1 (`dense`, `dense_1`).
 class LayerFolder {
  public:
   void Add(std::string_view layer);
@@ -53,8 +54,9 @@ class LayerFolder {
  private:
   struct Node {
     std::map<std::string, Node, std::less<>> children;
-    std::set<std::string, std::less<>> folded;      // Stems of at least two children.
-    std::set<std::string, std::less<>> unnumbered;  // Children that are the first of such.
+    std::set<std::string, std::less<>> folded;  // Stems of at least two children.
+    std::set<std::string, std::less<>>
+        unnumbered;  // Children without a number that are the first of numbered siblings.
   };
 
   static void FoldChildren(Node& node);

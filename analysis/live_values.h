@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which values of a scheduled program hold device memory, and from when to when.
+// Values of a scheduled program that need device memory, with their live ranges.
 //
 // An estimate from the program alone. Positions are those of the flattened schedule. Values that
 // must share memory count as one: loop-carried values, values behind tuples and bitcasts, and
-// results that take over a donated parameter. Values that XLA lets share also count as one:
-// in-place updates, and an elementwise result of the same size as an operand without later reader.
-// XLA reserves more: holes between the places of its heap, and results, which hold their memory
+// results that reuse a donated parameter. Values that XLA allows to share memory also count as one.
+// These are in-place updates, and an elementwise result of the same size as an operand without a
+// later reader. XLA reserves more memory: gaps in its heap, and results, whose memory is reserved
 // from the start. The buffer assignment of the module has the exact amount.
 //
 // Sources: HloLiveRange::FlattenSchedule in xla/hlo/utils/hlo_live_range.cc,
@@ -35,14 +35,14 @@ struct LiveValue {
   int32_t first = 0;                       // Positions, both inclusive.
   int32_t last = 0;
   LiveKind kind = LiveKind::kTemporary;
-  bool donated = false;    // A parameter whose memory a result takes over.
+  bool donated = false;    // A parameter whose memory a result reuses.
   bool donatable = false;  // A parameter that is not donated although a result of the same shape
-                           // needs memory of its own. Donating it would save that memory.
+                           // needs separate memory. Donating the parameter would save that memory.
 };
 
-// The live range of one leaf of the result of an instruction, as XLA assigns it: values that share
-// memory by necessity follow each other. For a value that a loop carries, the instruction is the
-// parameter of the loop's body or condition.
+// The live range of one leaf of an instruction's result, as XLA assigns it. Values that must share
+// memory follow each other. For a loop-carried value, the instruction is the parameter of the
+// loop's body or condition.
 struct ValueRange {
   uint32_t instruction = model::kNoIndex;
   uint32_t leaf = 0;   // Leaf of the instruction's shape.
@@ -54,7 +54,7 @@ struct ValueRange {
 
 struct LiveValues {
   // Instructions in execution order. Those of loops and branches are listed once, before the
-  // caller; bodies of fusions are not in it.
+  // caller. Bodies of fusions are not listed.
   std::vector<uint32_t> order;
   std::vector<LiveValue> values;   // By first position.
   std::vector<ValueRange> ranges;  // By instruction and leaf.

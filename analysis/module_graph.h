@@ -2,12 +2,13 @@
 
 // Which instruction of a module depends on which, through fusions, calls, loops and tuples.
 //
-// A node is an instruction index of the module. The graph looks into called computations: a fusion
-// depends on its body's root, and a body's parameter on the caller's operand. An element of a tuple
-// depends on the one instruction that made it, also through loops and combined collectives. Edges
-// between iterations of a loop are left out, so "depends on" means "in one pass of the program".
-// With them, everything in a training loop inside a while would depend on everything.
-// Instructions of applied computations (the `add` of a reduce) have no edges.
+// A node is an instruction index of the module. Edges go through called computations. A fusion
+// depends on the root of its body, and a parameter of the body on the operand of the caller. An
+// element of a tuple depends only on the instruction that computed it, also through loops and
+// combined collectives. Edges between iterations of a loop are left out, so "depends on" means "in
+// one pass of the program". With such edges, all work in a training loop inside a while would
+// depend on all other work. Instructions of applied computations (the `add` of a reduce) have no
+// edges.
 //
 // Thread-safety: immutable after construction. Linear in instructions and operands.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Finds activities that are part of a run of the same instruction around them. Such an instruction
-// ran once but is recorded twice, because a thunk runs another under its own name. Example:
+// Finds activities that are part of an enclosing run of the same instruction. Such an instruction
+// ran once but is recorded twice, because a thunk runs another thunk under its own name. Example:
 // DynamicSliceThunk and the product in it, in tables of nsys-jax.
 //
 // Thread-safety: const after construction.
@@ -25,14 +25,15 @@ class NestedRuns {
   // launches contain others.
   NestedRuns(const model::RunTables& run, const model::AttributionTables& attribution);
 
-  // Does another activity of its instruction contain this one (a position), on the same lane?
+  // True if another activity of the same instruction contains this activity (a position), on the
+  // same lane.
   bool IsPart(size_t activity) const;
 
  private:
-  // An activity that has others inside.
+  // An activity that contains others.
   struct Outer {
     int64_t start_ns = 0;
-    int64_t latest_end_ns = 0;  // Latest end of this one and those before it.
+    int64_t latest_end_ns = 0;  // Latest end of this and all earlier activities.
     size_t activity = 0;
   };
 
@@ -40,7 +41,8 @@ class NestedRuns {
 
   const model::RunTables& run_;
   const model::AttributionTables& attribution_;
-  std::unordered_map<uint64_t, std::vector<Outer>> outers_;  // By start, then the longest first.
+  std::unordered_map<uint64_t, std::vector<Outer>>
+      outers_;  // By start; of equal starts, the longest first.
 };
 
 }  // namespace xlatrace::analysis

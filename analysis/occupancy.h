@@ -2,14 +2,13 @@
 
 // How many blocks of a kernel fit on a multiprocessor at once: CUDA's occupancy calculator.
 //
-// Semantics of cudaOccMaxActiveBlocksPerMultiprocessor (cuda_occupancy.h, CUDA 13.0), for a kernel
-// that opted in to the shared memory that it uses, and that uses one barrier. Warps are rounded up.
-// Registers are allocated per warp in units of 256 and per sub-partition. Shared memory comes in
-// units of 128 or 256 bytes plus the system's reserve. Named barriers, and a smaller carve-out of
-// shared memory that the driver may choose, are not recorded and do not limit here.
-// Clusters only make the waves longer here (blocks come in whole clusters). NVIDIA does not publish
-// how clusters fit the GPU's groups of SMs.
-// Thread-safety: pure functions.
+// Semantics of cudaOccMaxActiveBlocksPerMultiprocessor (cuda_occupancy.h, CUDA 13.0) for a kernel
+// that opted in to its shared memory and uses one barrier. Warps are rounded up. Registers are
+// allocated per warp in units of 256 and per sub-partition. Shared memory is allocated in units of
+// 128 or 256 bytes, plus the system's reserve. Named barriers, and a smaller carve-out of shared
+// memory that the driver may choose, are not recorded and are ignored. Clusters only lengthen the
+// waves in this model (blocks come in whole clusters). NVIDIA does not publish how clusters fit
+// into the groups of SMs. Thread-safety: pure functions.
 
 #ifndef XLATRACE_ANALYSIS_OCCUPANCY_H_
 #define XLATRACE_ANALYSIS_OCCUPANCY_H_
@@ -40,7 +39,7 @@ struct Occupancy {
   int64_t blocks_per_sm = 0;
   int64_t warps_per_block = 0;
   int64_t milli_pct = 0;  // Resident warps per possible warps, in thousandths of a percent.
-  // Blocks that each resource allows; INT64_MAX when it does not limit.
+  // Number of blocks that each resource allows; INT64_MAX if the resource is no limit.
   int64_t by_warps = 0;
   int64_t by_registers = 0;
   int64_t by_shared_memory = 0;
@@ -50,7 +49,7 @@ struct Occupancy {
   std::string Limiter() const;
 };
 
-// Empty if not even one block fits: no kernel that ran can have this shape, so the recorded figures
+// Empty if not even one block fits. No kernel that ran can have this shape, so the recorded figures
 // or the GPU's limits are wrong.
 std::optional<Occupancy> ComputeOccupancy(const KernelShape& kernel, const GpuLimits& limits);
 
@@ -64,7 +63,8 @@ std::optional<int64_t> WavesMilli(const KernelShape& kernel, const Occupancy& oc
 int64_t TailLossMilli(int64_t waves_milli);
 
 // "With at most `limit` registers per thread (bytes of shared memory per block) the occupancy is
-// `milli_pct`": one step per higher occupancy that changing this alone reaches, ascending.
+// `milli_pct`". One entry per higher occupancy that a change of this resource alone reaches,
+// ascending.
 struct OccupancyStep {
   int64_t limit = 0;
   int64_t milli_pct = 0;

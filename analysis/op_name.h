@@ -25,7 +25,8 @@ struct OpName {
   enum class Kind : uint8_t {
     kEmpty,
     kRooted,    // JAX: starts with jit(f), pjit(f), pmap(f).
-    kPath,      // Has scopes, but no such start: TensorFlow, or a JAX name relative to its caller.
+    kPath,      // Has scopes but no such start: a TensorFlow name, or a JAX name relative to its
+                // caller.
     kBare,      // One component: "reduce_sum", "AddN_4", "XLA_Args".
     kArgument,  // The path of an argument in its tree: params['layer_0']['w'], state[0].mu[1].
   };
@@ -37,39 +38,42 @@ struct OpName {
   std::vector<std::string> functions;  // Nested jit(f): "log_softmax".
   std::string leaf;                    // Primitive or framework op, without parameters.
 
-  // Transforms and marks met anywhere in the name.
+  // Transforms and marks anywhere in the name.
   bool jvp = false;
   bool transpose = false;
   bool vmap = false;
-  bool jit_main = false;        // JAX until 0.6.
-  bool remat = false;           // Component `remat`: backward and recomputation alike (<= 0.4.13).
+  bool jit_main = false;  // JAX until 0.6.
+  bool remat =
+      false;  // Component `remat`, which JAX up to 0.4.13 uses for both backward and recomputation.
   bool checkpoint = false;      // Component `checkpoint`.
   bool rematted = false;        // Component `rematted_computation`.
   bool gradient = false;        // TF: gradient_tape/ or gradients/.
   bool grad_component = false;  // TF: a component ends in _grad (v1 gradients, custom gradients).
   bool einsum = false;
-  bool loop = false;      // Inside the body of a while, and not differentiated only in there.
+  bool loop =
+      false;  // Inside the body of a while; its differentiation does not start inside that body.
   bool combined = false;  // prefix/(a:b:c); describes the first part.
 };
 
 OpName ParseOpName(std::string_view op_name);
 
 // Splits a `prefix/(a:b:c)` name into its names, each with the prefix. Otherwise returns the name
-// itself. From names joined with ';' it takes the first: XLA puts the op it merged into in front.
+// itself. If names are joined with ';', the first is used, because XLA puts the op that absorbed
+// the others first.
 std::vector<std::string> PartsOfOpName(std::string_view op_name);
 
-// True if the name is relative to a call: JAX 0.7 and later names ops of called functions so, until
-// XLA inlines the function.
+// True if the name is relative to a call. JAX 0.7 and later give such names to ops of called
+// functions, until XLA inlines the function.
 bool IsRelative(const OpName& name);
 
 // The string keys of an argument path: params['params']['block_0']['kernel'] gives
 // {"params", "block_0", "kernel"}. Empty if there are none.
 std::vector<std::string> ArgumentKeys(std::string_view op_name);
 
-// The component without the number that makes it unique: `einsum_1` -> `einsum`.
+// The component without the number that makes it unique: `einsum_1` gives `einsum`.
 std::string_view WithoutNumber(std::string_view component);
 
-// Splits at `separator` where no bracket is open; brackets in quotes do not count.
+// Splits at `separator` outside of brackets. Brackets in quotes are ignored.
 std::vector<std::string_view> SplitTopLevel(std::string_view text, char separator);
 
 }  // namespace xlatrace::analysis

@@ -14,26 +14,26 @@
 namespace xlatrace::analysis {
 
 // Rows by descending self time (then by instruction), so that position + 1 is the handle. One row
-// with module and instruction 0 holds every activity without instruction, so that self_ns sums to
+// with module and instruction 0 has all activities without an instruction, so that self_ns sums to
 // device time. Without such activities the row is absent.
 //
-// `occurrences`: how often the instruction ran. A library call may launch several kernels per run.
-// It counts once: per device, the launches of its most frequent kernel. Then min_ns and max_ns are
-// of whole runs. If the launches do not divide evenly, each counts as one run. An activity within
-// another activity of its instruction is part of that run (analysis/nested_runs.h).
-// flops and bytes: XLA's figure of one run times occurrences. `steady`: per activity, whether it
-// lies in a steady step.
+// `occurrences`: number of runs of the instruction. A library call may launch several kernels per
+// run and counts once. The number of runs is then, per device, the number of launches of its most
+// frequent kernel. min_ns and max_ns are of whole runs. If the launches do not divide evenly, each
+// counts as one run. An activity within another activity of its instruction is part of that run
+// (analysis/nested_runs.h). flops and bytes: XLA's figure of one run times occurrences. `steady`:
+// per activity, true if it lies in a steady step.
 std::vector<model::OpTimeRow> BuildOpTimes(const model::RunTables& run,
                                            const model::AttributionTables& attribution,
                                            const std::vector<bool>& steady,
                                            const LaunchOccupancies& occupancies);
 
-// If the mean run of an op is at least this long, a run of 0 ns means that the profiler lost its
+// If the mean run of an op has at least this length, a run of 0 ns means that the profiler lost its
 // end.
 inline constexpr int64_t kMinMeanRunNs = 10'000;
 
 // Adds a run stat with the number of runs of 0 ns of such ops (some TPU profiles). Sums of these
-// ops are too small, and the next ops are too long. `rows`: of BuildOpTimes.
+// ops are too small, and those of the next ops are too large. `rows`: result of BuildOpTimes.
 void CountRunsWithoutLength(const model::RunTables& run,
                             const model::AttributionTables& attribution,
                             const std::vector<model::OpTimeRow>& rows,

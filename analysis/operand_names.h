@@ -10,7 +10,7 @@
 
 namespace xlatrace::analysis {
 
-// Calls `use` with each name, as an instruction has it, until it returns false.
+// Calls `use` with each name (without '%') until `use` returns false.
 template <typename Use>
 void ForEachOperand(std::string_view operands, Use&& use) {
   while (!operands.empty()) {

@@ -26,18 +26,18 @@ struct StoredOp {
   std::string_view bound_by;
 };
 
-// The load behind a stored row: types that only matrix units have ("bf16", "tf32") mean a product.
+// The load of a stored row. Types that only matrix units have ("bf16", "tf32") mean a product.
 OpLoad LoadOf(const StoredOp& op);
 
 struct OtherGpuEstimate {
-  Roofline there;  // The same work on that GPU, in the time measured here.
-  // Time on that GPU if the op came as close to its roof as it does here. Empty if a cost or a peak
-  // is unknown, and for communication.
+  Roofline there;  // The same work on that GPU, in the measured time.
+  // Time on that GPU if the op reached the same share of its roof. Empty if a cost or a peak is
+  // unknown, and for communication.
   std::optional<int64_t> time_ns;
 };
 
-// If `here` has no peaks (the recording does not name the GPU), the run is assumed to come from
-// `there`. Then the roofline is the real one and the time is the measured one.
+// If `here` has no peaks (the recording does not name the GPU), the run is assumed to be from
+// `there`. Then the roofline is that of the run, and the time is the measured time.
 OtherGpuEstimate EstimateOn(const StoredOp& op, const DeviceFacts& here, const DeviceFacts& there);
 
 }  // namespace xlatrace::analysis

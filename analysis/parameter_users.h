@@ -15,12 +15,12 @@ namespace xlatrace::analysis {
 
 bool IsEntryParameter(const ModuleGraph& graph, uint32_t node);
 
-// "f32[]": one number, no tensor.
+// "f32[]": a single number.
 bool IsScalarShape(std::string_view shape);
 
-// The first instructions that compute with `node` instead of moving it. Passed through are casts,
-// copies, the gather of a sharded parameter, and the slice that a loop over layers takes. Examines
-// a few thousand instructions at most; ascending.
+// The first instructions that compute with `node` instead of moving it. Skipped are casts, copies,
+// the gather of a sharded parameter, and the slice of a loop over layers. Examines at most a few
+// thousand instructions; ascending.
 std::vector<uint32_t> ComputingUsers(const ModuleGraph& graph, uint32_t node);
 
 }  // namespace xlatrace::analysis

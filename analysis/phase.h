@@ -2,9 +2,9 @@
 
 // The phase of an operation, as far as its op_name, op_type and source line show it.
 //
-// A name alone cannot decide everything: before JAX 0.7, unscoped ops look the same in every phase.
-// TensorFlow gives ops outside any name scope just a number. So a verdict has a certainty, and
-// analysis/phase_dataflow.h decides the rest from the program around the op.
+// A name alone cannot decide all phases: before JAX 0.7, unscoped ops look the same in every phase.
+// TensorFlow gives ops outside of any name scope only a number. A verdict therefore has a
+// certainty, and analysis/phase_dataflow.h decides the remaining ops from the program around them.
 //
 // The rules were measured on dumps of JAX 0.4.13 to 0.10 and TensorFlow 2.15 and 2.21 (docs).
 // Thread-safety: pure functions.
@@ -32,19 +32,19 @@ struct ModuleStyle {
   bool has_jit_main = false;  // JAX until 0.6: transforms only mark ops inside a scope.
   bool has_layers = false;    // Differentiated ops carry scopes.
   bool has_loss_scope = false;
-  bool keras_numbered = false;  // Keras 3: every scope of the model carries one extra `_1`.
+  bool keras_numbered = false;  // Keras 3: every scope of the model has one additional `_1`.
 
-  // JAX 0.7 and later: every differentiated op is marked, so that an op without mark in a module
-  // with gradients lies outside of the differentiation.
+  // JAX 0.7 and later mark every differentiated op. An op without mark in a module with gradients
+  // therefore lies outside of the differentiation.
   bool MarksEverything() const { return framework == Framework::kJax && !has_jit_main; }
 };
 
 ModuleStyle StyleOf(std::string_view module_name, const std::vector<OpName>& names,
                     const std::vector<std::string_view>& op_types);
 
-// Keras 3 opens a second name scope for a model that was built before tracing. Then the first scope
-// of each op carries one more number. Numbers that separate scopes (`dense_0`, `dense_1`) belong to
-// the model.
+// Keras 3 opens a second name scope for a model that was built before tracing. The first scope of
+// each op then has an additional number. Numbers that separate scopes (`dense_0`, `dense_1`) belong
+// to the model.
 bool IsKerasNumbered(const std::vector<OpName>& names);
 
 // Evidence from the source code around an operation.

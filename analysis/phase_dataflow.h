@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Decides the phases that names leave open, from an operation's dependences and users.
-// The stages are the files of analysis/phases/.
+// Decides the phases that cannot be derived from names, by an operation's dependences and users.
+// Each stage is a file of analysis/phases/.
 //
 // Rules per kind of module:
 // - JAX 0.7 and later: an unmarked op in a module with gradients is optimizer, with three
@@ -41,8 +41,8 @@ struct NodeFacts {
 
 struct NodePhase {
   model::Phase phase = model::Phase::kUnknown;
-  // The instruction whose name decided; differs from the instruction itself where the phase was
-  // taken over from a user, operand or caller. Layers come from there too.
+  // The instruction whose name decided the phase. It differs from the instruction itself if the
+  // phase was taken from a user, operand or caller. The layer comes from the same instruction.
   uint32_t origin = model::kNoIndex;
 };
 

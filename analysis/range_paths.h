@@ -54,7 +54,8 @@ class RangePaths {
     int64_t time_ns = 0;
     int64_t value_ns = 0;  // `value_ns` and `what` belong to the caller and are returned unchanged.
     uint32_t what = 0;
-    uint32_t path = 0;  // The answer; 0: no range is open. A range excludes its end.
+    uint32_t path = 0;  // The answer: the path of open ranges; 0: no range is open. The end of a
+                        // range is not part of it.
   };
 
   // Number of a text, for AddRange; kNoTextId: the text is left out of paths.
@@ -78,7 +79,7 @@ class RangePaths {
     int64_t start_ns, end_ns;
     uint32_t text;
   };
-  // The ranges of one thread that are open while its questions pass.
+  // The ranges of one thread that are open at the times of its questions.
   class Sweep {
    public:
     void Add(RangePaths& paths, const Range& range);
@@ -101,7 +102,7 @@ class RangePaths {
 
     size_t next_question_ = 0;
     std::vector<Open> open_;  // Outermost first.
-    size_t loose_ = 0;        // Number of open ranges that end after the range around them.
+    size_t loose_ = 0;        // Number of open ranges that end after the enclosing range.
   };
 
   uint32_t PathOf(uint32_t parent, uint32_t text);

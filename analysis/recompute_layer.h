@@ -2,9 +2,9 @@
 
 // The layer that TensorFlow's recomputation repeats.
 //
-// tf.recompute_grad runs a function again under a fresh name scope (`blk_3/matmul` for what was
-// `layer_0/blk/matmul`), and the gradients are named after that. Both passes read the same
-// variables: the layer of a recomputation is the forward layer that uses its parameters.
+// tf.recompute_grad runs a function again under a new name scope (`blk_3/matmul` instead of
+// `layer_0/blk/matmul`), and gradients get their names from this scope. Both passes read the same
+// variables. The layer of a recomputation is therefore the forward layer that uses its parameters.
 // Thread-safety: pure function.
 
 #ifndef XLATRACE_ANALYSIS_RECOMPUTE_LAYER_H_
@@ -18,8 +18,8 @@
 
 namespace xlatrace::analysis {
 
-// `layers`: per instruction, a layer number or 0 for none, as names gave them. Layers of
-// recomputation that no forward work has are replaced, for the recomputation and its gradient.
+// `layers`: per instruction, a layer number from its name, or 0 for none. If a layer of
+// recomputation has no forward work, the layer is replaced for the recomputation and its gradient.
 std::vector<uint32_t> MapRecomputedLayers(const ModuleGraph& graph,
                                           const std::vector<NodePhase>& phases,
                                           std::vector<uint32_t> layers);

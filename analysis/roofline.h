@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How close each op comes to the limits of the hardware, and which limit applies.
+// The distance of each op from the limits of the hardware, and the limit that applies.
 //
 // Definitions (docs/explanation/roofline.md). With time = self_ns of the op over the whole run,
 // flops and bytes of all its occurrences:
@@ -44,17 +44,17 @@ namespace xlatrace::analysis {
 enum class BoundBy : uint8_t { kUnknown, kCompute, kMemory, kLatency, kNetwork, kHidden, kWaiting };
 std::string_view Text(BoundBy bound);
 
-// Below both of these an op is bound by latency.
+// An op below both of these limits is bound by latency.
 inline constexpr double kMaxLatencyUtilisation = 0.10;
 inline constexpr int64_t kMinKernelNs = 2'000;
 
 // The peak that arithmetic of this type is measured against on this GPU. `tf32`: whether f32
 // products may use TF32.
 struct PeakRate {
-  double flops_per_s = 0;     // 0: unknown; then `type` is that of a GPU with all units.
+  double flops_per_s = 0;     // 0: unknown. Then `type` is the type on a GPU with all units.
   std::string_view type;      // "bf16", "tf32", "f32", "f64_matrix".
   bool matrix_units = false;  // Tensor cores.
-  double achievable = 0;      // Share of it that the best kernels reach.
+  double achievable = 0;      // Share of the peak that the best kernels reach.
 };
 PeakRate PeakOf(const DeviceFacts& device, NumberType type, bool matmul, bool tf32);
 
@@ -86,7 +86,7 @@ Roofline ComputeRoofline(const OpLoad& load, const DeviceFacts& device);
 // The physical side of one row of op_time, for the rules of findings.
 struct OpPhysics {
   const InstructionFacts* facts = nullptr;  // Null: unknown HLO.
-  const DeviceFacts* device = nullptr;      // Where it ran first; never null.
+  const DeviceFacts* device = nullptr;      // The first device that ran it; never null.
   Roofline roofline;
   int64_t launches = 0;      // Activities; a library call may need several per occurrence.
   uint32_t main_config = 0;  // Launch configuration with most of its time; 0: none.

@@ -16,7 +16,7 @@
 namespace xlatrace::analysis {
 
 struct SplitTimes {
-  std::vector<model::ScopeTimeRow> scopes;  // By descending self time; only those with activities.
+  std::vector<model::ScopeTimeRow> scopes;  // By descending self time; only scopes with activities.
   std::vector<model::PhaseTimeRow> phases;  // By device, step (outside steps first), phase.
 };
 

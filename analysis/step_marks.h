@@ -13,9 +13,9 @@ namespace xlatrace::analysis {
 
 struct StepMarks {
   std::vector<model::StepMark> marks;  // By start.
-  // How often a number occurred that an earlier step had: a loop that counts each epoch from 0, or
-  // an evaluation in between. From the first repetition on, a step gets the number of the one
-  // before it plus 1, or its own number if that is larger. So each number is one step.
+  // How often a step's number had already occurred. Causes: a loop that counts each epoch from 0,
+  // or an evaluation in between. From the first repetition on, a step gets the previous number plus
+  // 1, or its own number if that is larger. Each number is therefore one step.
   int64_t numbers_again = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The verdict's bar: every instant of a step belongs to exactly one part (docs/schema.md,
-// step_part).
+// The parts of a step in the verdict's bar: every instant of a step belongs to exactly one part
+// (docs/schema.md, step_part).
 
 #ifndef XLATRACE_ANALYSIS_STEP_PARTS_H_
 #define XLATRACE_ANALYSIS_STEP_PARTS_H_
@@ -22,10 +22,10 @@ inline constexpr size_t kStepPartCount = 10;
 // Collects the segments of one device, in order.
 //
 // An instant at which computations run belongs to them alone. Computations in parallel share it
-// equally. Each divides its part over phases by the shares of its instruction. Else it is an
-// exposed collective, else an exposed copy, else idle. Amounts are kept in millionths of a
-// nanosecond and rounded once per step (largest remainder), so the parts sum to the step's duration
-// exactly.
+// equally. Each divides its part over phases by the shares of its instruction. Without computation,
+// the instant belongs to an exposed collective, or else an exposed copy, or else idle time. Amounts
+// are stored in millionths of a nanosecond and rounded once per step (largest remainder), so the
+// parts sum exactly to the step's duration.
 class StepParts {
  public:
   // `steps`: the rows of this device by start, not overlapping.
@@ -34,7 +34,7 @@ class StepParts {
 
   void Add(const Segment& segment);
 
-  // All parts of all steps, also those of 0 ns.
+  // All parts of all steps, including those of 0 ns.
   std::vector<model::StepPartRow> Rows() const;
 
  private:

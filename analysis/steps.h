@@ -41,8 +41,8 @@ struct StepSources {
 Steps FindSteps(const model::RunTables& run, const model::AttributionTables& attribution,
                 const StepSources& sources);
 
-// Roles by steps. A heavy program that runs between steps is a helper. If a process then has no
-// main program, those of its steps that train or are as heavy as others become main.
+// Roles of modules by steps. A heavy program that runs between steps is a helper. If a process then
+// has no main program, programs of its steps become main if they train or are as heavy as others.
 void SetRoles(const model::RunTables& run, const std::vector<model::StepRow>& steps,
               model::AttributionTables& attribution);
 

@@ -2,9 +2,8 @@
 
 // How the time of an instruction divides over phases, layers and op_names.
 //
-// Every figure per phase, layer or op_name is an activity's self_ns times a share. The rounding is
-// done once per activity (largest remainder), so every table that adds up pieces agrees with every
-// other one to the nanosecond.
+// Every figure per phase, layer or op_name is an activity's self_ns times a share. Rounding is done
+// once per activity (largest remainder), so sums over different tables agree to the nanosecond.
 
 #ifndef XLATRACE_ANALYSIS_TIME_SPLIT_H_
 #define XLATRACE_ANALYSIS_TIME_SPLIT_H_
@@ -38,8 +37,8 @@ class TimeSplit {
   // Labels must already have their phases and layers.
   explicit TimeSplit(const model::AttributionTables& attribution);
 
-  // Parts of the time of an activity with that label (label_id), summing to a million. At least
-  // one. A label of several instructions (a graph-level row) has the parts of all of them.
+  // Parts of the time of an activity with that label (label_id), at least one, summing to a
+  // million. A label of several instructions (a graph-level row) has the parts of all of them.
   std::span<const Piece> Of(uint32_t label_id) const;
 
   // Splits a time: calls `add(piece, ns)` for each part, in order; the ns sum to self_ns.
@@ -71,8 +70,9 @@ class TimeSplit {
   void AddSharedLabels(const model::AttributionTables& attribution);
 
   std::vector<Piece> pieces_;
-  std::vector<int64_t> weights_;       // share_ppm of the pieces.
-  std::vector<uint32_t> first_piece_;  // Per instruction, and one past the last.
+  std::vector<int64_t> weights_;  // share_ppm of the pieces.
+  std::vector<uint32_t>
+      first_piece_;  // First piece per instruction, with one additional element at the end.
   struct PieceRange {
     uint32_t begin = 0;
     uint32_t count = 0;  // 0: unattributed, `begin` is the phase.

@@ -2,13 +2,13 @@
 
 // The activities that run on a device at every instant.
 //
-// A lane (stream, thread, TPU line) does one thing at a time. Where activities nest or overlap on
-// one lane, the one that ends first owns the instant. So a `while` on a CPU thread owns only the
-// time that its body leaves free. By programmatic dependent launch a kernel may start before the
-// one ahead of it in the stream has ended. It waits, and owns the time after that end. Ranges of a
-// host thread lie on one lane although their work runs on several streams. If ranges overlap, the
-// one that started last owns the instant. Over the lanes of a device several owners run side by
-// side.
+// Activities on one lane (stream, thread, TPU line) run one after the other. If activities nest or
+// overlap on one lane, the one that ends first owns the instant. A `while` on a CPU thread
+// therefore owns only the time between the ops of its body. With programmatic dependent launch, a
+// kernel may start before the previous kernel in the stream has ended. It waits, and owns the time
+// after that end. Ranges of a host thread lie on one lane although their work runs on several
+// streams. If ranges overlap, the one that started last owns the instant. An instant may have
+// several owners on different lanes of a device.
 
 #ifndef XLATRACE_ANALYSIS_TIMELINE_H_
 #define XLATRACE_ANALYSIS_TIMELINE_H_
@@ -32,8 +32,8 @@ enum class ActivityClass : uint8_t { kCompute, kCollective, kCopy };
 std::vector<ActivityClass> ClassifyActivities(const model::RunTables& run,
                                               const model::AttributionTables& attribution);
 
-// Activities (indices) of each device by start; of equal starts the longer first, then by index.
-// Element k belongs to device_id k + 1.
+// Activities (indices) of each device by start, then longest first, then by index. Element k
+// belongs to device_id k + 1.
 std::vector<std::vector<uint32_t>> ActivitiesByDevice(const model::RunTables& run);
 
 // A time range in which the same activities own their lanes; `owners` is never empty.

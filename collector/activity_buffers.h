@@ -3,13 +3,13 @@
 // CUPTI's activity buffers: handed out empty to the traced program's threads, taken back full by
 // the writer thread.
 //
-// A plain flush returns no buffer that holds an unfinished record. So a program that keeps its GPU
-// busy loses its last buffers when it is killed. Buffers are therefore small: each thread gets the
-// size that it fills in a part of the flush period. The memory of all buffers stays below a
-// limit. It grows with the number of devices, because a record takes its place at the launch.
-// Past the limit CUPTI gets no buffer (12.9 and later) or one of the smallest size.
-// Thread-safety: Request and Completed from any thread, without allocation while a lock of CUPTI
-// may be held other than mmap; Take and Recycle from any thread, which then owns the buffer.
+// A plain flush returns no buffer with an unfinished record. A killed program that kept its GPU
+// busy therefore loses its last buffers. To limit this loss, buffers are small: each thread gets
+// the size that it fills in a part of the flush period. The memory of all buffers stays below a
+// limit. The limit grows with the number of devices, because a record is allocated at the launch.
+// Beyond the limit CUPTI gets no buffer (12.9 and later) or a buffer of the smallest size.
+// Thread-safety: Request and Completed from any thread. They allocate with mmap only, because CUPTI
+// may hold a lock. Take and Recycle from any thread, which then owns the buffer.
 
 #ifndef XLATRACE_COLLECTOR_ACTIVITY_BUFFERS_H_
 #define XLATRACE_COLLECTOR_ACTIVITY_BUFFERS_H_
@@ -43,19 +43,20 @@ class ActivityBuffers {
     if (limit_bytes != 0) limit_ = limit_bytes;
     limit_is_set_ = limit_bytes != 0;
   }
-  // Any thread; the limit follows, unless it was set.
+  // Sets the number of devices, from any thread. The limit changes with it, unless the limit was
+  // set.
   void SetDevices(int devices);
 
   // A zeroed buffer for the calling thread. data is nullptr when the limit is reached and
   // may_refuse.
   Buffer Request() { return Request(ThisThread(), NowNs(CLOCK_MONOTONIC)); }
-  // The same for a thread and a time of a test.
+  // The same for a given thread and time, for tests.
   Buffer Request(uintptr_t thread, uint64_t now_ns);
-  // CUPTI gives a buffer back.
+  // CUPTI returns a buffer.
   void Completed(uint8_t* data, size_t bytes, size_t valid_bytes);
-  // The oldest completed buffer; false when there is none.
+  // Takes the oldest completed buffer; false if there is none.
   bool Take(Buffer* buffer);
-  // After decoding: zeroed where it was written, for the next Request.
+  // Returns a buffer after decoding. Written parts are set to zero for the next Request.
   void Recycle(const Buffer& buffer);
 
   // The calling thread flushes. CUPTI records the cost of a flush in a buffer of that thread.
@@ -70,13 +71,14 @@ class ActivityBuffers {
  private:
   static constexpr size_t kSizeCount = 10;  // kMaxBytes, halved nine times.
   static_assert(kMaxBytes >> (kSizeCount - 1) == kMinBytes);
-  // Between two flushes a thread fills two to four buffers at least: a flush comes twice a period.
+  // Between two flushes a thread fills at least two to four buffers, because a flush occurs twice
+  // per period.
   static constexpr uint64_t kMinFillsPerPeriod = 8;
   // Before the rate of a thread is known. XLA's own profiler hands out this size.
   static constexpr size_t kFirstBytes = size_t{32} << 10;
   static constexpr size_t kLimitBase = size_t{64} << 20;
   static constexpr size_t kLimitPerDevice = size_t{96} << 20;
-  // Completed buffers beyond these are unmapped, not kept.
+  // Further completed buffers are unmapped instead of reused.
   static constexpr size_t kMaxFreeBytes = size_t{16} << 20;
 
   // A queue entry lies in front of a buffer's data.

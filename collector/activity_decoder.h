@@ -28,7 +28,8 @@ struct DecodeCounts {
   uint64_t copies = 0;
   uint64_t memsets = 0;
   uint64_t graph_rows = 0;
-  uint64_t invalid_time = 0;    // Kept: start or end is 0, or the end is before the start.
+  uint64_t invalid_time =
+      0;  // Number of stored records whose start or end is 0, or whose end is before the start.
   uint64_t unknown = 0;         // Kinds that were not requested.
   uint64_t cut_buffers = 0;     // CUPTI's iterator failed: later records are lost.
   uint64_t outside_window = 0;  // Records of calls that were not recorded.
@@ -38,7 +39,8 @@ struct DecodeCounts {
 // Where the records of a buffer begin.
 struct RecordIndex {
   std::vector<uint32_t> starts;
-  CUptiResult end = CUPTI_ERROR_MAX_LIMIT_REACHED;  // Any other value: the rest is lost.
+  CUptiResult end = CUPTI_ERROR_MAX_LIMIT_REACHED;  // Result of the iterator; for any other value,
+                                                    // the remaining records are lost.
   bool left_the_buffer = false;                     // The last record has no usable size.
 };
 
@@ -46,17 +48,17 @@ class ActivityDecoder {
  public:
   explicit ActivityDecoder(const CuptiApi* api) : api_(api) {}
 
-  // Any thread. From CUDA 13.2 on the iterator is a call into a living CUPTI, which may use the
-  // descriptors of the program. The writer thread does not have these.
+  // Any thread. From CUDA 13.2 on, the iterator is a call into a running CUPTI, which may use the
+  // program's descriptors. The writer thread does not have these descriptors.
   static RecordIndex Index(const CuptiApi& api, const ActivityBuffers::Buffer& buffer);
   void Decode(const ActivityBuffers::Buffer& buffer, const RecordIndex& index,
               recording::Writer& writer);
   void Decode(const ActivityBuffers::Buffer& buffer, recording::Writer& writer) {
     Decode(buffer, Index(*api_, buffer), writer);
   }
-  // CLOCK_REALTIME less CUPTI's clock; times of records are moved by it.
+  // CLOCK_REALTIME minus CUPTI's clock; this value is added to times of records.
   void SetClockOffset(int64_t offset_ns) { clock_offset_ns_ = offset_ns; }
-  // From here on, activities of these calls are left out.
+  // Activities of these calls are left out from now on.
   void SetSkipped(const SkippedCalls* calls) { skipped_ = calls; }
   // A window of steps (steering.h) that waits for the device.
   void SetSteering(Steering* steering) { steering_ = steering; }
@@ -87,7 +89,8 @@ class ActivityDecoder {
     return cupti_ns == 0 ? 0 : cupti_ns + static_cast<uint64_t>(clock_offset_ns_);
   }
   void CheckTimes(const recording::ActivityRow& row);
-  // The node of a graph that `row`'s node was made from. 0: the record does not have it.
+  // The node of another graph from which the node of `row` was cloned. 0: the record does not have
+  // it.
   void NoteSource(const recording::ActivityRow& row, uint64_t source, recording::Writer& writer);
   bool OutsideWindow(const recording::ActivityRow& row);
 
@@ -97,10 +100,10 @@ class ActivityDecoder {
   Steering* steering_ = nullptr;
   DecodeCounts counts_;
   std::vector<Interval> outside_;
-  bool joins_outside_ = false;  // The last record was left out, too.
+  bool joins_outside_ = false;  // The last record was also left out.
   struct Source {
     uint64_t node = 0;
-    uint64_t start_ns = 0;  // The node's last activity started then.
+    uint64_t start_ns = 0;  // Start of the node's last activity.
   };
   std::unordered_map<uint64_t, Source> sources_;  // By node.
   uint32_t sizes_[kKindCount] = {};

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The collector inside a traced process: what it is made of, and its life.
+// The collector inside a traced process: its parts and its life cycle.
 //
 //   cuInit -> InitializeInjection -> Start: CUPTI is subscribed, kinds are enabled.
 //   First context -> the writer and the flusher thread start, the file is opened.
 //   Twice per flush period (1 s): CUPTI's complete buffers, API calls and ranges go to the file.
 //   exit, _exit, exec...: BeforeEnd, bounded in time. A forked child touches nothing.
 //
-// Gets: CUPTI's records and callbacks, NVTX. Gives: one recording file (recording/format.md).
+// Input: CUPTI's records and callbacks, NVTX. Output: one recording file (recording/format.md).
 //
-// There is one Collector, made on first use and never destroyed, because code at exit must not
-// wait. Thread-safety: stated at each function.
+// There is one Collector. It is created on first use and never destroyed, because code at exit must
+// not wait. Thread-safety: stated at each function.
 
 #ifndef XLATRACE_COLLECTOR_COLLECTOR_H_
 #define XLATRACE_COLLECTOR_COLLECTOR_H_
@@ -53,7 +53,7 @@ class Collector {
  public:
   // Any thread; never fails, never throws.
   static Collector& Get();
-  // False in a forked child and after the end: callers do nothing then.
+  // False in a forked child and after the end. Callers then do nothing.
   static bool Alive();
   static Phase phase() { return static_cast<Phase>(phase_.load(std::memory_order_acquire)); }
   // Rows of API calls and ranges are taken.
@@ -66,14 +66,14 @@ class Collector {
   void OnFirstContext();
   // The process ends or may end; `how` as in preload_abi.h.
   void BeforeEnd(int how);
-  // Key and value for the recording; also before it is open.
+  // Adds a key and a value to the recording; also before the file is open.
   void Fact(std::string_view key, std::string_view value);
   void DeviceSeen(uint32_t device);
   // A step begins (xlatrace.h, or a window of steps).
   void MarkStep(int64_t step);
   // "step 7", and where a window of steps begins and ends: "first run 12", "next run 19".
   void AppendMark(ThreadLog& log, std::string_view text, int64_t number);
-  // The program writes a profile of its own; without the second interface it has no GPU in it.
+  // The program writes its own profile. Without CUPTI's second interface, that profile has no GPU.
   void OwnProfile();
   // Calls in which the host waits for the device are recorded too.
   bool records_waits() const { return records_waits_; }
@@ -86,11 +86,11 @@ class Collector {
   TensorFlowOps tensorflow_ops;
   std::atomic<uint64_t> next_run{1};
 
-  // Counters of the callbacks; the writer puts them into the recording.
+  // Counters of the callbacks; the writer stores them in the recording.
   std::atomic<uint64_t> pops_unbalanced{0};
   std::atomic<uint64_t> ranges_too_deep{0};
   std::atomic<uint64_t> captured_calls{0};
-  // After a fatal error CUPTI finalises itself: a call would start it again, or worse.
+  // After a fatal error CUPTI finalises itself. A later call would start it again or fail.
   std::atomic<bool> cupti_ended{false};
 
   void CountAllocationFailure() { allocation_failures_.fetch_add(1, std::memory_order_relaxed); }
@@ -147,18 +147,18 @@ class Collector {
   std::atomic<bool> opened_{false};
   uint64_t opened_ns_ = 0;  // CLOCK_MONOTONIC; before the threads start.
   std::string place_;       // Folder in use.
-  std::string reason_;      // Why it is not the requested place.
+  std::string reason_;      // The reason if the place is not the requested one.
   std::string rank_;        // Rank of this process, if a launcher sets one.
   bool claimed_ = false;    // This process prints the line for the job.
   std::unique_ptr<recording::Writer> writer_;
   bool own_table_ = false;  // The writer thread has its own table of descriptors.
 
-  // Answered when the writer thread has written everything that was there.
+  // Completed when the writer thread has written all earlier rows.
   WorkRequests writes_wanted_;
-  // Answered when the flusher thread has come back from CUPTI. The last flush is forced.
+  // Completed when the flusher thread has returned from CUPTI. The last flush is forced.
   WorkRequests flushes_wanted_;
   std::atomic<int> end_how_{kNoEndCode};  // preload_abi.h.
-  std::atomic<int> ending_thread_{0};     // It is in BeforeEnd; 0: none.
+  std::atomic<int> ending_thread_{0};     // The thread that is in BeforeEnd; 0: none.
   std::atomic<bool> abort_done_{false};
   std::atomic<uint32_t> devices_seen_{0};  // Bit per device.
   uint32_t devices_asked_ = 0;             // The flusher thread's.
@@ -171,12 +171,12 @@ class Collector {
   std::atomic<uint64_t> progress_{0};  // Calls and activities written.
   // The flusher thread's.
   uint64_t seen_progress_ = 0;
-  uint64_t progress_ns_ = 0;  // When it was seen to change.
+  uint64_t progress_ns_ = 0;  // Time of the last observed change.
   bool stall_flushed_ = false;
   uint64_t flushed_progress_ = 0;
   uint64_t flushed_ns_ = 0;
   std::atomic<uint64_t> flushes_{0};
-  // Begin of the last flush whose buffers are in `indexed_` or written. CLOCK_REALTIME; 0: none.
+  // Begin of the last flush whose buffers are in `indexed_` or written, in CLOCK_REALTIME; 0: none.
   std::atomic<uint64_t> whole_until_ns_{0};
   std::atomic<uint64_t> forced_flushes_{0};  // Before the end.
   std::atomic<uint64_t> flush_began_ns_{0};  // CLOCK_MONOTONIC; 0: CUPTI is not flushing.
@@ -191,7 +191,7 @@ class Collector {
   bool light_ = false;                // No NVTX.
   bool whole_graphs_ = false;         // One row per graph launch.
   bool records_waits_ = false;        // Records calls in which the host waits.
-  uint64_t last_ns_ = 0;              // Ring; 0: everything is kept.
+  uint64_t last_ns_ = 0;              // Length of the ring in time; 0: the recording is no ring.
   uint64_t max_bytes_ = 0;            // Limit for the job.
   SkippedCalls skipped_calls_;        // The writer thread's.
   std::set<uint32_t> named_threads_;  // Named by the program; the writer thread's.
@@ -208,7 +208,7 @@ class Collector {
   pthread_mutex_t error_mutex_ = PTHREAD_MUTEX_INITIALIZER;
   std::string error_;      // First of the recording's `error` facts.
   std::string stopped_;    // Why the file ended before the program.
-  uint64_t launches_ = 0;  // Set by the writer thread before it answers.
+  uint64_t launches_ = 0;  // Set by the writer thread before it completes a request.
   uint64_t told_ = 0;      // Launches already reported in the folder's `job`.
   bool told_once_ = false;
   int told_how_ = kNoEndCode;  // The writer thread's.

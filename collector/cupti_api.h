@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The CUPTI functions that the collector uses, found at run time: the collector links no CUDA
-// library. A function that the loaded libcupti lacks is nullptr; required() returns whether all
-// necessary ones are present.
+// The CUPTI functions that the collector uses, found at run time, because the collector links no
+// CUDA library. A function that the loaded libcupti lacks is nullptr. required() is true if all
+// necessary functions are present.
 //
-// No function may be called before libcuda.so.1 is in the process: CUPTI 13.2 recurses without end
-// otherwise (cuptiGetVersion, observed with 13.2.86). InitializeInjection runs inside cuInit, so
-// there it always is.
+// No function may be called before libcuda.so.1 is in the process. Otherwise CUPTI 13.2 recurses
+// infinitely (cuptiGetVersion, observed with 13.2.86). InitializeInjection runs inside cuInit,
+// where the library is always loaded.
 
 #ifndef XLATRACE_COLLECTOR_CUPTI_API_H_
 #define XLATRACE_COLLECTOR_CUPTI_API_H_
@@ -58,7 +58,7 @@ struct CuptiApi {
   // used, because the two interfaces may not be mixed.
   cupti_v2::Functions v2;
   CUpti_SubscriberHandle v2_subscriber = nullptr;
-  // `driver_version`: what cuDriverGetVersion returns.
+  // `driver_version`: the result of cuDriverGetVersion.
   bool CanUseV2(int driver_version) const {
     return version >= cupti_v2::kMinCuptiVersion && driver_version >= cupti_v2::kMinDriverVersion &&
            v2.complete();
@@ -79,8 +79,9 @@ struct CuptiApi {
   std::string Describe(CUptiResult result) const;
 };
 
-// Finds libcupti: XLATRACE_CUPTI, else the one that the process has, else the one beside the CUDA
-// libraries that it has, else by name. False with a sentence in `error`.
+// Finds libcupti. Order: XLATRACE_CUPTI, the library in the process, the library beside the
+// process's CUDA libraries, the library by name. Returns false with a sentence in `error` if all
+// fail.
 bool LoadCupti(CuptiApi* api, std::string* error);
 
 }  // namespace xlatrace::collector

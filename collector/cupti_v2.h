@@ -28,7 +28,7 @@ inline constexpr int kMinDriverVersion = 13030;
 struct SubscriberParams {
   size_t struct_size = 0;
   const char* subscriber_name = nullptr;
-  char* old_subscriber_name = nullptr;  // Who came first.
+  char* old_subscriber_name = nullptr;  // Name of the earlier subscriber.
   size_t old_subscriber_size = 0;
   uint8_t allow_multiple_subscribers = 0;
   uint8_t padding[7] = {};

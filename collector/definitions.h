@@ -22,11 +22,11 @@
 
 namespace xlatrace::collector {
 
-// A row whose texts are its own.
+// A row that owns its texts.
 template <typename Row>
 struct Owned {
   Row row;
-  // Goes into the row's string_view field; where there are two, "first\0second".
+  // Text of the row's string_view field; for rows with two texts, "first\0second".
   std::string text;
 };
 
@@ -39,7 +39,7 @@ using Definition = std::variant<Owned<recording::StringRow>, Owned<recording::Sc
 class Definitions {
  public:
   void Add(Definition definition, size_t text_bytes);
-  // Swaps out what has come together.
+  // Takes all definitions that were added since the last call.
   void Take(std::vector<Definition>* to);
   // Bytes of text that wait; the writer is woken when they are many.
   size_t waiting_bytes() const { return __atomic_load_n(&waiting_bytes_, __ATOMIC_RELAXED); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A table of descriptors for one thread.
+// A separate table of descriptors for one thread.
 
 #ifndef XLATRACE_COLLECTOR_DESCRIPTORS_H_
 #define XLATRACE_COLLECTOR_DESCRIPTORS_H_

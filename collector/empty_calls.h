@@ -2,9 +2,9 @@
 
 // Calls without work for the device: copies and sets of no bytes.
 //
-// XLA makes them for parameters of shape [0]. No work starts, so CUPTI has no record of any, and
-// none is missing. Sources: generated_cuda_meta.h and generated_cuda_runtime_api_meta.h of
-// CUPTI 13.0, whose structures keep their layout under a callback id.
+// XLA makes such calls for parameters of shape [0]. They start no work, so CUPTI has no record of
+// them, and no record is lost. Sources: generated_cuda_meta.h and generated_cuda_runtime_api_meta.h
+// of CUPTI 13.0, whose structures keep their layout under a callback id.
 
 #ifndef XLATRACE_COLLECTOR_EMPTY_CALLS_H_
 #define XLATRACE_COLLECTOR_EMPTY_CALLS_H_

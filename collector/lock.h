@@ -24,7 +24,8 @@ class Lock {
   pthread_mutex_t* mutex_;
 };
 
-// Wakes a thread of ours, or waits with a limit. Counts, so that no signal is lost.
+// Wakes one of our threads, which may wait with a limit. Notifications are counted, so that none is
+// lost.
 class Signal {
  public:
   Signal() {
@@ -43,7 +44,7 @@ class Signal {
     pthread_cond_broadcast(&condition_);
   }
 
-  // For a thread that may hold any lock (it aborts): tries for some milliseconds.
+  // For a thread that may already hold any lock (it aborts): tries for some milliseconds.
   void TryNotify() {
     for (int i = 0; i < 20; ++i) {
       if (pthread_mutex_trylock(&mutex_) == 0) {
@@ -57,13 +58,13 @@ class Signal {
     }
   }
 
-  // Number of notifications so far, to wait for the next one.
+  // Number of notifications so far; pass it to wait for the next one.
   uint64_t count() {
     const Lock lock(&mutex_);
     return count_;
   }
 
-  // Returns when more than `seen` notifications have come, or after `milliseconds`. True: notified.
+  // Returns after more than `seen` notifications (true), or after `milliseconds`.
   bool WaitBeyond(uint64_t seen, uint64_t milliseconds) {
     timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);

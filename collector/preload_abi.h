@@ -19,11 +19,11 @@ struct xlatrace_collector_functions {
   void (*mark_step)(long long step);
   void (*set_paused)(int paused);
   int (*is_recording)(void);
-  /* The program writes a profile of its own. */
+  /* The program writes its own profile. */
   void (*own_profile)(void);
 };
 
-/* exec can fail and return: then XLATRACE_END_NOT follows. */
+/* If exec fails and returns, XLATRACE_END_NOT follows. */
 #define XLATRACE_END_NOT (-1)
 #define XLATRACE_END_EXEC 0
 #define XLATRACE_END_EXIT 1

@@ -18,7 +18,7 @@ using FactSink = std::function<void(std::string_view key, std::string_view value
 // pid, host, command, executable, rank... Reads /proc and a few variables of launchers.
 void ReadProcessFacts(const FactSink& sink);
 
-// Name of a thread of this process, as the kernel has it; empty when it is gone.
+// Name of a thread of this process in the kernel; empty if the thread has ended.
 std::string ThreadName(uint32_t thread);
 
 // A debugger (cuda-gdb, gdb, strace) traces this process.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Offsets of the fields of CUPTI's activity records. Every record version is a prefix of the next:
-// a field keeps its offset from the version that introduced it. So one table reads CUDA 11 to 13;
-// a field counts only if the record is large enough for it. Checked against the headers of CUDA
-// 11.2 to 13.4 (offsetof over 16 releases). record_layout_check.cc asserts it for the build's
-// headers.
+// a field keeps its offset from the version that introduced it. One table therefore reads CUDA 11
+// to 13. A field is used only if the record is large enough for it. The offsets were checked
+// against the headers of CUDA 11.2 to 13.4 (offsetof over 16 releases). record_layout_check.cc
+// asserts them for the headers of the build.
 //
 // Fields that replaced padding without a change of size are not read, because size alone cannot
 // identify them: Memset4.isDeviceLaunched, Memcpy6.isDeviceLaunched, Context2.numMultiprocessors.
@@ -159,7 +159,7 @@ inline constexpr Field<void*> kData{48};  // 12.4
 inline constexpr size_t kMinBytes = 40;
 }  // namespace overhead
 
-// A record in a buffer; what lies behind its end reads as zero.
+// A record in a buffer; fields beyond its end are read as zero.
 class RecordView {
  public:
   RecordView(const uint8_t* data, size_t bytes) : data_(data), bytes_(bytes) {}

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which launches are recorded: all, or those inside a window that steps, times, the program itself
-// (xlatrace.h) or `xlatrace control` open and close.
+// Decides which launches are recorded: all, or those inside a window. Steps, times, the program
+// itself (xlatrace.h) or `xlatrace control` open and close the window.
 //
 // The launching thread decides at the begin of the call. Activities follow their call, so that a
-// recording holds whole launches. CUPTI stays on while the window is closed. Switching kinds off
-// and on has deadlocked (CUDA 13.0), and graphs that are instantiated meanwhile would never get
-// times.
+// recording has whole launches. CUPTI stays on while the window is closed. Switching kinds off and
+// on has deadlocked (CUDA 13.0), and graphs that are instantiated meanwhile would never get times.
 //
 // Thread-safety: all functions from any thread; Skips takes no lock.
 
@@ -33,7 +32,7 @@ struct StepWindow {
   int64_t first = 0;
   int64_t end = 0;
 };
-// "10:15"; nothing when it is no window.
+// "10:15"; nullopt if the text is not a window.
 std::optional<StepWindow> ParseSteps(std::string_view text);
 
 class Steering {
@@ -56,16 +55,16 @@ class Steering {
   // A call has been or will be skipped.
   bool EverClosed() const { return ever_closed_.load(std::memory_order_acquire); }
 
-  // Steps are the runs of the main module, counted per context, so per device, on any thread. The
-  // main module is the largest module that runs repeatedly. Its size is the number of instructions
-  // that XLA registered, else of thunks in a run. Modules much smaller than another one are
-  // helpers, even if no larger module has run twice.
+  // Steps are the runs of the main module, counted per context (and so per device), on any thread.
+  // The main module is the largest module that runs repeatedly. Its size is the number of
+  // instructions that XLA registered, or else of thunks in a run. Modules much smaller than another
+  // module are helpers, even if no larger module has run twice.
   //
-  // A window of steps is one interval of the process for all threads, and wider than the steps.
-  // It opens one step early, because a copy of the step before may run beside the first step.
-  // It closes when the device has begun the step after the last one. Devices lag behind the
-  // program, so copies that other threads issue meanwhile run beside the last steps.
-  // The importer cuts the interval to the steps (importers/recording/step_edges.h).
+  // A window of steps is one interval of the process for all threads, and wider than the steps. It
+  // opens one step early, because a copy of the previous step may run in parallel with the first
+  // step. It closes when the device has begun the step after the last one. Devices lag behind the
+  // program, so copies that other threads issue meanwhile run in parallel with the last steps. The
+  // importer cuts the interval to the steps (importers/recording/step_edges.h).
 
   // An executable's strings are registered, its title first.
   void OnRegisterModule(ThreadLog& log, uint32_t title);
@@ -74,31 +73,34 @@ class Steering {
   // is the begin of the run.
   void OnModulePush(ThreadLog& log, uint32_t title) { log.set_pending_run(title); }
   struct RunBegin {
-    // Number of the step, for the first context that comes to it. Only inside a window of steps
-    // that does not begin at 0, and of the step after the window.
+    // Number of the step, for the first context that reaches it. Only inside a window of steps that
+    // does not begin at 0, and for the step after the window.
     std::optional<int64_t> step;
     StepEdge edge = StepEdge::kNone;
   };
   RunBegin OnFirstCall(ThreadLog& log, uint32_t context);
-  // A run that began before its module was known as the main one is a step before the window.
+  // A run that began before its module was recognised as the main module is a step before the
+  // window.
   void OnLaterCall(ThreadLog& log) const {
     if (log.early_run() != main_.load(std::memory_order_relaxed)) return;
     log.set_early_run(0);
     if (steps_->first > 0) log.BeginStep(false, StepEdge::kNone);
   }
-  // A call of the first run after the window; OnWork reports that the device runs it.
+  // A call of the first run after the window. OnWork reports that the device runs it.
   void AwaitWork(uint32_t context, uint32_t correlation);
   bool awaits_work() const { return awaits_work_.load(std::memory_order_relaxed); }
   void OnWork(uint32_t correlation);
   void OnModulePop(ThreadLog& log, uint32_t title);
-  // xlatrace_mark_step: from the first one on, marks are the steps. True: to be recorded.
+  // xlatrace_mark_step. From the first mark on, marks define the steps. True: the step is to be
+  // recorded.
   bool OnMark(const ThreadLog& log, int64_t step);
   void SetPaused(bool paused);
   void OnOrder(const recording::ControlOrder& order);
 
-  // The first context was made: delay and duration count from here (CLOCK_MONOTONIC).
+  // The first context was created: delay and duration count from now (CLOCK_MONOTONIC).
   void Begin(uint64_t now_ns);
-  // Opens and closes by the clock; milliseconds until there is something to do, at most `limit_ms`.
+  // Opens and closes the window by the clock. Returns the milliseconds until the next action, at
+  // most `limit_ms`.
   uint64_t Tick(uint64_t now_ns, uint64_t limit_ms);
 
   recording::ProcessState State() const;
@@ -135,8 +137,8 @@ class Steering {
   enum class Progress : int { kBefore, kInside, kAfter };
 
   void Set(uint32_t bits, bool on);
-  void FollowSteps();  // With the lock held.
-  // Compares with what was noted last.
+  void FollowSteps();  // Call it with the lock held.
+  // Compares the state with the last reported state.
   void Note(bool anew = false);
 
   struct Module {
@@ -144,10 +146,10 @@ class Steering {
     std::unordered_map<uint32_t, int64_t> runs;  // By context.
   };
   struct Context {
-    int64_t step = -1;  // Runs of the main module so far, less 1.
-    bool done = false;  // The process does not wait for the device: it has left the window.
+    int64_t step = -1;  // Number of runs of the main module so far, minus 1.
+    bool done = false;  // The process does not wait for the device, because it has left the window.
   };
-  void SetMain(uint32_t title);  // With the lock held.
+  void SetMain(uint32_t title);  // Call it with the lock held.
 
   std::atomic<uint32_t> state_{0};
   std::atomic<bool> ever_closed_{false};
@@ -164,7 +166,7 @@ class Steering {
   std::unordered_map<uint32_t, Module> modules_;  // By title.
   uint64_t marks_ = 0;
   std::atomic<uint32_t> main_{0};  // Title; 0: not known.
-  uint32_t largest_ = 0;           // Size of the largest module, whether it is main or not.
+  uint32_t largest_ = 0;           // Size of the largest module, also if it is not the main module.
   std::unordered_map<uint32_t, Context> contexts_;  // All that ran the main module.
   std::unordered_map<uint32_t, uint32_t> awaited_;  // Correlation id -> context.
   std::atomic<bool> awaits_work_{false};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ids for the strings of the traced program: NVTX registered strings (the id is the handle that the
-// program holds), messages and names.
+// Ids for the strings of the traced program: NVTX registered strings (the program uses the id as
+// handle), messages and names.
 //
 // Texts go to the recording once; only hashes stay in memory.
 // Thread-safety: all functions from any thread; KindOf and MarkPayload take no lock.
@@ -20,13 +20,13 @@
 
 namespace xlatrace::collector {
 
-// Meaning of a range with this text for the launches inside.
-// kCompiler: XLA's work before anything runs (XlaCompile, XlaPass...): always kept.
-// kOp: an op that TensorFlow runs, in TSL's domain.
+// Meaning of a range with this text for launches inside. kCompiler: XLA's work before execution
+// (XlaCompile, XlaPass...), which is always recorded. kOp: an op that TensorFlow runs, in TSL's
+// domain.
 enum class RangeKind : uint8_t { kOther = 0, kThunk = 1, kModule = 2, kCompiler = 3, kOp = 4 };
 
-// `Thunk:#...#` and `XlaModule:#...#` (xla/backends/gpu/runtime/annotation.cc); `name:Type`, maybe
-// with `#key=value#` behind it (tensorflow/core/framework/op_kernel.cc, TraceString).
+// `Thunk:#...#` and `XlaModule:#...#` (xla/backends/gpu/runtime/annotation.cc). `name:Type`,
+// optionally followed by `#key=value#` (tensorflow/core/framework/op_kernel.cc, TraceString).
 RangeKind RangeKindOf(std::string_view text);
 
 class StringTable {
@@ -38,9 +38,9 @@ class StringTable {
     for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
   }
 
-  // A new id for every call. 0 when there are too many.
+  // A new id for every call. 0 if there are too many.
   uint32_t Register(std::string_view text, uint32_t domain, uint32_t thread);
-  // The same id for the same text.
+  // The same id for equal texts.
   uint32_t Intern(std::string_view text);
 
   // kOther for ids that are not of this table.
@@ -48,7 +48,7 @@ class StringTable {
   bool Contains(uint64_t id) const {
     return id != 0 && id < next_id_.load(std::memory_order_acquire);
   }
-  // True for the first caller per string: the one who records the payload.
+  // True for the first caller per string, which records the payload.
   bool MarkPayload(uint32_t id);
 
   uint64_t registered() const { return registered_.load(std::memory_order_relaxed); }
@@ -60,7 +60,7 @@ class StringTable {
   static constexpr uint32_t kMaxId = kMaxChunks << kChunkBits;
 
   std::atomic<uint8_t>* Flags(uint32_t id) const;
-  uint32_t NewId(RangeKind kind);  // With the lock held.
+  uint32_t NewId(RangeKind kind);  // Call it with the lock held.
 
   Definitions* definitions_;
   std::atomic<std::atomic<uint8_t>*> chunks_[kMaxChunks] = {};

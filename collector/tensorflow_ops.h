@@ -4,12 +4,12 @@
 //
 // XLA always announces its thunks to NVTX. TensorFlow announces its ops only while TSL's
 // annotations are on; its profiler switches them on for its own purpose. The switch is
-// AnnotationStack::Enable, a number whose lowest bit means "on"; libtensorflow_framework.so.2
-// exports it (2.15 to 2.21). It is looked up in the loaded libraries; none is loaded for it.
+// AnnotationStack::Enable, a number whose lowest bit means "on". libtensorflow_framework.so.2
+// exports it (2.15 to 2.21). It is looked up in loaded libraries only.
 //
-// On while the window of the recording is open. Unchanged if XLATRACE_TF_OPS is 0, or if they were
-// on before: then the program's own profiler runs and owns them. When that profiler ends, it
-// switches them off, and Follow switches them on again.
+// On while the window of the recording is open. Unchanged if XLATRACE_TF_OPS is 0. Also unchanged
+// if annotations were on before, because then the program's own profiler owns them. When that
+// profiler ends, it switches them off, and Follow switches them on again.
 //
 // Thread-safety: all functions from any thread.
 
@@ -24,7 +24,7 @@ namespace xlatrace::collector {
 
 class TensorFlowOps {
  public:
-  // Looks for the switch until it is found, and switches. Called from the entry point of NVTX,
+  // Looks for the switch until it is found, and sets it. Called from the entry point of NVTX,
   // because its caller has just been loaded.
   void Find();
   // Switches with the window.
@@ -32,7 +32,7 @@ class TensorFlowOps {
 
  private:
   enum class State : int { kNotFound, kMissing, kLeftAlone, kFound };
-  void Switch(bool on);  // With the lock held.
+  void Switch(bool on);  // Call it with the lock held.
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   std::atomic<State> state_{State::kNotFound};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// State of every thread of the traced program: its open NVTX ranges, and rows on their way to the
-// writer thread. The path of a launch takes no lock.
+// State of every thread of the traced program: its open NVTX ranges, and rows that the writer
+// thread will write. The code path of a launch takes no lock.
 //
 // Thread-safety: a ThreadLog belongs to its thread; Drain is for the writer thread.
 
@@ -35,8 +35,8 @@ struct OpenRange {
   uint32_t domain_id;  // String id of its name.
   uint32_t text;
   RangeKind kind;
-  uint64_t start_ns;  // 0 for thunks and ops, which are not kept as rows.
-  bool wanted;        // Kept also if the window (steering.h) is closed at its end.
+  uint64_t start_ns;  // 0 for thunks and ops, which have no rows.
+  bool wanted;        // The range is recorded even if the window (steering.h) is closed at its end.
   // The current strings before this range.
   uint32_t outer_thunk;
   uint32_t outer_module;
@@ -48,7 +48,7 @@ enum class StepEdge : uint8_t {
   kNone,
   kFirst,    // The first step of the window.
   kNext,     // The first step after the window.
-  kOutside,  // Another step outside the window that is recorded beside it.
+  kOutside,  // A step outside of the window that is recorded in addition.
 };
 
 class ThreadLog {
@@ -82,7 +82,7 @@ class ThreadLog {
     in_recorded_step_ = recorded;
     step_edge_ = edge;
   }
-  // Title of the running module, if it was not known as the main module at its first call; else 0.
+  // Title of the running module, if it was not yet the main module at its first call; otherwise 0.
   uint32_t early_run() const { return early_run_; }
   void set_early_run(uint32_t title) { early_run_ = title; }
   void EndStep() {
@@ -90,7 +90,7 @@ class ThreadLog {
     in_step_ = in_recorded_step_ = false;
     step_edge_ = StepEdge::kNone;
   }
-  // Title of the module whose run has begun and has made no call yet; 0: none.
+  // Title of the module whose run has begun without a call so far; 0: none.
   uint32_t pending_run() const { return pending_run_; }
   void set_pending_run(uint32_t title) { pending_run_ = title; }
   // Title of the executable that this thread registers; string id.
@@ -100,9 +100,9 @@ class ThreadLog {
   // ---- API calls ----
   enum class CallEnd {
     kRecord,
-    kUnknown,   // Its beginning was not seen.
-    kNested,    // The driver call of a runtime call, with the same correlation id.
-    kCaptured,  // It made a graph node and started nothing.
+    kUnknown,   // The beginning of the call was not seen.
+    kNested,    // The driver call inside a runtime call, with the same correlation id.
+    kCaptured,  // The call created a graph node and started no work.
     kSkipped,   // Outside the window.
   };
   // With `skip` neither the call nor its work is recorded; the writer thread is notified at once.
@@ -114,8 +114,8 @@ class ThreadLog {
   void Append(const recording::ApiCallRow& row);
   void Append(const recording::RangeRow& row);
   void AppendSkipped(uint32_t correlation);
-  // Writes all rows that are there; number of API calls among them. `calls`, where it is not
-  // nullptr, hears of each call that is not recorded, and with `keep` of those that are.
+  // Writes all rows and returns the number of API calls among them. `calls`, if not nullptr, is
+  // called with each call that is not recorded, and with `keep` also with recorded calls.
   uint64_t Drain(recording::Writer& writer, SkippedCalls* calls = nullptr, bool keep = true);
 
   // ---- Cost ----
@@ -130,14 +130,14 @@ class ThreadLog {
   }
   bool IsTimeToMeasure() { return (++callbacks_ & 1023) == 0; }
 
-  // The log of the calling thread, made when there is none. nullptr when memory is out.
+  // The log of the calling thread, created at the first call. nullptr if memory is exhausted.
   static ThreadLog* Current();
   // All logs that ever were, newest first; they are used again by later threads, never freed.
   static ThreadLog* First();
   ThreadLog* Next() const { return next_; }
   static uint64_t rows_lost();
-  // For the writer thread: the thread that uses this log, once per thread; else 0. `name`: what the
-  // system called it when it came here first; it may be gone by now.
+  // For the writer thread: the id of the thread that uses this log, once per thread; otherwise 0.
+  // `name`: name of the thread at its first use of the log. The thread may have ended.
   uint32_t TakeNewThread(std::string* name);
 
  private:

@@ -2,8 +2,9 @@
 
 // Requests of other threads to a worker thread of the collector, up to the worker's last work.
 //
-// A request is answered by work that begins after it. So a worker calls Next() first and then looks
-// for what there is to do. All functions are thread-safe; Next() and Done() are for the worker.
+// A request is completed by work that begins after the request. A worker therefore calls Next()
+// first and then looks for work. All functions are thread-safe; Next() and Done() are for the
+// worker.
 
 #ifndef XLATRACE_COLLECTOR_WORK_REQUESTS_H_
 #define XLATRACE_COLLECTOR_WORK_REQUESTS_H_
@@ -19,7 +20,7 @@ namespace xlatrace::collector {
 class WorkRequests {
  public:
   struct Work {
-    uint64_t request = 0;  // Answers this request and all before it.
+    uint64_t request = 0;  // Completes this request and all earlier ones.
     bool last = false;     // The worker ends afterwards.
   };
 
@@ -31,7 +32,7 @@ class WorkRequests {
     wake_.Notify();
     return request;
   }
-  // The same for a thread that may hold any lock.
+  // The same for a thread that may already hold any lock.
   void TryAdd() {
     wanted_.fetch_add(1, std::memory_order_acq_rel);
     wake_.TryNotify();
@@ -51,7 +52,7 @@ class WorkRequests {
     }
   }
 
-  // For the worker: sleeps until it is woken, at most so long. True: it was woken.
+  // For the worker: waits until it is notified or the time has passed. True: it was notified.
   bool Sleep(uint64_t milliseconds) {
     const bool woken = wake_.WaitBeyond(seen_, milliseconds);
     seen_ = wake_.count();
@@ -65,8 +66,8 @@ class WorkRequests {
     return work.last || work.request != done_.load(std::memory_order_relaxed);
   }
   void Done(const Work& work) {
-    // No later work can answer a request that is added during the last work. All that its thread
-    // did before MakeNextLast() is in the last work.
+    // Later work cannot complete a request that is added during the last work. The last work
+    // includes all actions of the requesting thread before MakeNextLast().
     done_.store(work.last ? UINT64_MAX : work.request, std::memory_order_release);
     answered_.Notify();
   }

@@ -51,17 +51,17 @@ class AnnotatedModules {
  public:
   static constexpr uint32_t kNoIndex = UINT32_MAX;
 
-  // `is_known`: the source's own handle leads to a readable module, so its annotations need no
-  // separate module.
+  // `is_known`: the source's handle leads to a readable module, so its annotations need no separate
+  // module.
   AnnotatedModules(const model::RunTables& run, const std::function<bool(model::Id)>& is_known);
 
   std::span<const AnnotatedModule> all() const { return modules_; }
-  // Index of the module that a hint names; kNoIndex: it names none.
+  // Index of the module that a hint names; kNoIndex: the hint names no module.
   uint32_t Of(model::Id process_id, const model::Hint& hint) const;
 
  private:
-  using Key = std::tuple<model::Id, std::string_view, int64_t, bool>;  // Process, name, program id,
-                                                                       // whether there is an id.
+  using Key = std::tuple<model::Id, std::string_view, int64_t,
+                         bool>;  // Process, name, program id, and true if there is an id.
 
   static Key KeyOf(model::Id process_id, const model::Hint& hint);
   uint32_t InstructionOf(uint32_t module, std::string_view name);

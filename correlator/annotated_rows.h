@@ -23,8 +23,8 @@ namespace xlatrace::correlator {
 // The caller sets module_id.
 model::InstructionRow RowOf(const model::RunTables& run, const AnnotatedInstruction& instruction);
 
-// By XLA's name: `input_reduce_fusion.2` is a reduction. kOther: the name does not identify the
-// kind.
+// Kind of work by XLA's name: `input_reduce_fusion.2` is a reduction. kOther: the name does not
+// identify the kind.
 model::OpKind KindOfName(std::string_view instruction);
 // By XProf's category text.
 model::OpKind KindOfCategory(std::string_view category);

@@ -3,9 +3,9 @@
 // Finds the framework op of a collective's kernel that a thread of NCCL launched.
 //
 // TensorFlow's ops queue their collectives, and other threads launch the kernels, outside of the
-// ops' ranges. A graph has one op per device, and TensorFlow numbers them (`CollectiveReduceV2`,
-// `CollectiveReduceV2_1`). So if as many all-reduces were announced as devices run all-reduce
-// kernels, the first op belongs to the first device. If the numbers differ, no op is known.
+// ops' ranges. A graph has one op per device, and TensorFlow numbers the ops (`CollectiveReduceV2`,
+// `CollectiveReduceV2_1`). If the number of announced all-reduces equals the number of devices with
+// all-reduce kernels, the first op belongs to the first device. Otherwise the op is unknown.
 //
 // Thread-safety: const after construction.
 

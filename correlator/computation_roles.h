@@ -15,9 +15,9 @@
 namespace xlatrace::correlator {
 
 enum class ComputationRole : uint8_t {
-  kUnreached,  // No computation that the entry reaches calls it.
+  kUnreached,  // No computation that the entry computation reaches calls it.
   kApplied,    // to_apply of reduce, scatter, sort, map, all-reduce, ...; calls of custom-call.
-  kFused,      // Body of a fusion (or called from one).
+  kFused,      // Body of a fusion, or called from such a body.
   kLaunched,   // Entry, loop bodies and conditions, branches, called and async computations.
 };
 

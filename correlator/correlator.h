@@ -48,12 +48,13 @@ struct LoadedModule {
   std::vector<model::Thunk> thunks;  // Empty: there is no thunk list.
 };
 
-// A borrowed module. Its owner may lend it to others, too, so it is immutable. A loader without a
-// cache returns the module itself.
+// A borrowed module. It is immutable, because the owner may lend it to several callers. A loader
+// without a cache returns the module itself.
 class LentModule {
  public:
-  LentModule() = default;          // Empty; a Result is constructed from another one over it.
-  LentModule(LoadedModule module)  // NOLINT(google-explicit-constructor): what loaders return.
+  LentModule() = default;  // An empty module, because Result requires a default constructor.
+  LentModule(
+      LoadedModule module)  // NOLINT(google-explicit-constructor): loaders return a LoadedModule.
       : module_(std::make_shared<const LoadedModule>(std::move(module))) {}
   LentModule(std::shared_ptr<const LoadedModule> module)  // NOLINT(google-explicit-constructor)
       : module_(std::move(module)) {}
@@ -70,10 +71,9 @@ class LentModule {
 // module before it requests the next one; more modules are in memory only if the loader keeps them.
 using ModuleLoader = std::function<Result<LentModule>(model::Id module_id)>;
 
-// `doubts`: if not null, per activity the reason why thunk order is not more certain (doubt.h). It
-// is kNone if the label is exact or thunk order was not needed. The vector is empty if no activity
-// needed thunk order.
-// `user_code`: which source files are the user's.
+// `doubts`: if not null, gets the reason per activity why thunk order is not more certain
+// (doubt.h). It is kNone if the label is exact or thunk order was not needed. The vector is empty
+// if no activity needed thunk order. `user_code`: decides which source files belong to the user.
 Result<model::AttributionTables> Attribute(const model::RunTables& run, const ModuleLoader& load,
                                            std::vector<Doubt>* doubts = nullptr,
                                            const model::UserCode& user_code = model::UserCode());

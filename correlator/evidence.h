@@ -25,10 +25,11 @@ namespace xlatrace::correlator {
 
 struct ActivityCase {
   model::Id process_id = 0;
-  model::Id device_id = 0;            // For collectives without a range; else 0.
-  model::Id run_module_id = 0;        // Module of the execution, if the source groups activities
-                                      // and other activities of the group name it; else 0.
-  bool run_module_certain = false;    // One of them identifies exactly that module.
+  model::Id device_id = 0;      // For collectives without a range; otherwise 0.
+  model::Id run_module_id = 0;  // Module of the execution, if the source groups activities and
+                                // another activity of the group names its module; otherwise 0.
+  bool run_module_certain =
+      false;  // At least one activity of the group identifies exactly that module.
   const model::Hint* hint = nullptr;  // May be null.
   const model::LaunchConfig* config = nullptr;
 };

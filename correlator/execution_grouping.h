@@ -21,7 +21,7 @@
 namespace xlatrace::correlator {
 
 // Fills executions and execution_of, from label_of and labels. Executions are ordered by start,
-// then device. `aligned`: per activity the execution from thunk order, 0: none; or empty.
+// then device. `aligned`: per activity the execution from thunk order, or 0 for none; may be empty.
 void GroupExecutions(const model::RunTables& run, const ModuleTable& modules,
                      std::span<const uint32_t> aligned, model::AttributionTables* tables);
 

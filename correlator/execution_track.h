@@ -7,7 +7,8 @@
 // new execution. If ops run one after the other (a GPU's stream), a jump back in the schedule does,
 // too. This aligns a capture that began inside an execution.
 //
-// Use: Observe every activity in time order, then Settle, then Pass every one again.
+// Order of calls: Observe every activity in time order, then Settle, then Pass every activity
+// again.
 
 #ifndef XLATRACE_CORRELATOR_EXECUTION_TRACK_H_
 #define XLATRACE_CORRELATOR_EXECUTION_TRACK_H_
@@ -20,14 +21,14 @@ namespace xlatrace::correlator {
 // Properties of an activity that the track uses.
 struct TrackItem {
   static constexpr uint32_t kNoEntryIndex = UINT32_MAX;
-  uint32_t entry_index =
-      kNoEntryIndex;        // Index in the entry computation; kNoEntryIndex: not in it.
-  uint32_t config = 0;      // Launch configuration.
-  bool one_record = false;  // The instruction has one record per execution: a fusion's
+  uint32_t entry_index = kNoEntryIndex;  // Index in the entry computation; kNoEntryIndex: the
+                                         // instruction is not in the entry computation.
+  uint32_t config = 0;                   // Launch configuration.
+  bool one_record = false;               // The instruction has one record per execution: a fusion's
                             // kernel, an op of a CPU or TPU, but not a sort or a library
                             // call.
-  bool product = false;     // A library's product or convolution: several kernels per
-                            // call, each of them once.
+  bool product = false;  // A product or convolution of a library: it launches several kernels per
+                         // call, each of them once.
 };
 
 class ExecutionTrack {

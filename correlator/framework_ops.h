@@ -25,11 +25,11 @@ class FrameworkOps {
   FrameworkOps(const model::RunTables& run, const CollectiveOps& collectives,
                model::AttributionTables* out);
 
-  // instruction_id of the row of this hint's op; 0: it names no op.
+  // instruction_id of the row of the hint's op; 0: the hint names no op.
   model::Id RowOf(const model::Hint& hint) const;
 
  private:
-  // Equal name and type share a row.
+  // Ops with equal name and type share a row.
   using Rows = std::unordered_map<std::string, model::Id>;
   void Add(const model::Hint& hint, Rows* by_name, model::AttributionTables* out);
 
@@ -42,7 +42,7 @@ model::OpKind KindOfOpType(std::string_view op_type);
 // `StatefulPartitionedCall_1/dense/MatMul` without the leading calls: dense/MatMul.
 std::string_view WithoutCalls(std::string_view op_name);
 
-// True if the op only calls a function or an XLA program, whose work may be identified further.
+// True if the op only calls a function or an XLA program. Its work may be identified further.
 bool IsCall(const model::Hint& hint);
 
 }  // namespace xlatrace::correlator

@@ -18,8 +18,9 @@ class FusionBodies {
  public:
   explicit FusionBodies(const model::HloModule& module) : module_(module) {}
 
-  // Equal for fusions with the same fused computation: opcodes, shapes, wiring. Coarser than XLA's
-  // own fingerprint (constants and buffer aliasing are ignored), never finer.
+  // A hash that is equal for fusions with the same fused computation: opcodes, shapes, data flow.
+  // It is coarser than XLA's own fingerprint (constants and buffer aliasing are ignored), never
+  // finer.
   uint64_t HashOf(const model::Instruction& fusion);
 
  private:

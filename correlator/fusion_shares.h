@@ -25,9 +25,9 @@ namespace xlatrace::correlator {
 
 struct Share {
   int64_t share_ppm = 0;
-  std::string_view op_name;         // Points into the module or its splitter.
-  uint32_t from = model::kNoIndex;  // Instruction that the share represents: its opcode, source,
-                                    // ...
+  std::string_view op_name;  // Points into the module or its splitter.
+  uint32_t from =
+      model::kNoIndex;  // Instruction that the share represents, with its opcode and source.
 };
 
 // Divides `model::kWholeSharePpm` in proportion to `weights` so that the parts sum to exactly
@@ -60,8 +60,9 @@ class ShareSplitter {
       : module_(*module), work_(*module, device) {}
 
   // Shares of a fusion, an async wrapper or a combined collective; the first one is the label of
-  // the instruction. Empty for all others, and if nothing inside has an op_name. Work without an
-  // op_name goes to the instruction's own op_name, or, without one, is distributed over the others.
+  // the instruction. Empty for all other instructions, and if no inner instruction has an op_name.
+  // Work without an op_name belongs to the instruction's own op_name. If the instruction has none,
+  // the work is distributed over the other op_names.
   std::vector<Share> Split(uint32_t instruction);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Evidence for and against the candidate CUDA graphs of a graph-level row. It is the number and the
-// time of its graph (graph_choice), and the arguments of its program.
+// Evidence for and against the candidate CUDA graphs of a graph-level row. The evidence is the
+// number and time of its graph (graph_choice) and the arguments of its program.
 //
 // Thread-safety: pure.
 

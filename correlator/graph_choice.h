@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Chooses the CUDA graph of a graph-level row among the graphs of all modules. It is for rows that
-// neither the source nor the launches around them identify. It uses the number of the graph and its
-// time.
+// Chooses the CUDA graph of a graph-level row among the graphs of all modules, by the number of the
+// graph and its time. It is used for rows that neither the source nor the neighbouring launches
+// identify.
 //
-// XLA compiles a module at its first call, and instantiates its graphs at their first launch, for
-// each device, some again when their buffers move. The driver numbers graphs in the order of
-// creation (CUPTI: graphId of a graph trace). So on one device, the graphs by number follow the
-// order of the modules by program id, with some omitted. Each takes about the cost of its
-// instructions; graphs with equal time are one graph that was instantiated again. If programs were
-// compiled ahead in another order, the times alone decide.
+// XLA compiles a module at its first call. It instantiates the module's graphs at their first
+// launch on each device, and some again when their buffers move. The driver numbers graphs in the
+// order of creation (CUPTI: graphId of a graph trace). On one device, the graphs by number
+// therefore follow the order of the modules by program id, with some omitted. Each takes about the
+// cost of its instructions. Graphs with equal time are one graph that was instantiated again. If
+// programs were compiled ahead in another order, the times alone decide.
 //
 // Thread-safety: pure.
 
@@ -33,11 +33,11 @@ struct GraphRows {
 // `costs`: costs of the modules' graphs in ns, in the order in which XLA would have created them.
 // `rows`: in the order of their graphs' numbers. Returns for each row a penalty per graph in
 // `among`, as -ln(probability). It is the penalty of the best explanation of all rows in which the
-// row is of that graph. Empty: there are too many, or nothing explains the rows.
+// row belongs to that graph. Empty: there are too many rows or graphs, or no explanation exists.
 std::vector<std::vector<double>> ChooseGraphs(std::span<const GraphRows> rows,
                                               std::span<const double> costs);
 
-// Candidates with a larger penalty are excluded: one to a hundred.
+// Candidates with a larger penalty are excluded: a probability of one to a hundred.
 inline constexpr double kImprobableCost = 4.6;
 
 }  // namespace xlatrace::correlator

@@ -35,7 +35,7 @@ class GraphRowShares {
   // Call it after the last row: computes the slowdown of this run.
   void Settle();
 
-  // Parts of the thunks of such rows, in their order.
+  // Parts of the thunks of such rows, in the order of the thunks.
   std::vector<Part> Divide(const ThunkProgram& program, uint32_t first, uint32_t last) const;
 
  private:
@@ -49,7 +49,7 @@ class GraphRowShares {
 
   std::map<std::tuple<const ThunkProgram*, uint32_t, uint32_t>, Rows> rows_;
   // Ratio of time to cost of predictable rows: the median weighted by time, and the ninth decile.
-  // 0: there are too few.
+  // 0: there are too few rows.
   double usual_ = 0;
   double most_ = 0;
 };

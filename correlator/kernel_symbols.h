@@ -20,13 +20,13 @@ std::string SymbolOfInstruction(std::string_view instruction);
 // The symbol as in the thunk list: without the `.kd` of AMD's runtime.
 std::string_view PlainSymbol(std::string_view symbol);
 
-// The symbol of the first kernel for a later one of the same instruction: `sort_3` for `sort_3__2`.
+// For a later kernel of an instruction, the symbol of the first kernel: `sort_3` for `sort_3__2`.
 // Unchanged without such a suffix.
 std::string_view WithoutUniqueTail(std::string_view symbol);
 
 enum class SymbolFamily {
   kOther,      // Unknown: a user's own kernel, a kernel of PyTorch's compiler, ...
-  kXla,        // Looks like a kernel that XLA generated, or one of its run-time helpers.
+  kXla,        // A kernel that XLA generated, or one of its run-time helpers.
   kLibrary,    // cuBLAS, cuDNN, NCCL, CUB and AMD's counterparts.
   kFramework,  // Eager kernels of PyTorch or TensorFlow.
   kAutotune,   // XLA's checks around autotuning candidates.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Places where records between launches are missing, so that the launch order proves nothing across
-// them. They are ends of windows (pauses) and lost records (model/windows.h).
+// Places between launches where records are missing, so that the launch order is no evidence across
+// them: ends of windows (pauses) and lost records (model/windows.h).
 //
 // The launches of a process are divided into parts without missing records between neighbours. A
 // loss with a known call lies between two correlation numbers. Any other loss is an interval of

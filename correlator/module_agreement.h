@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests whether HLO can belong to a module that a source only names. It must contain the
-// instructions that ran, with their op_names, and launch the kernels that they launched.
+// Tests if HLO can belong to a module for which the source has only a name. The HLO must contain
+// the instructions that ran, with their op_names, and must launch the recorded kernels.
 
 #ifndef XLATRACE_CORRELATOR_MODULE_AGREEMENT_H_
 #define XLATRACE_CORRELATOR_MODULE_AGREEMENT_H_
@@ -16,9 +16,10 @@
 namespace xlatrace::correlator {
 
 enum class AgreementRule : uint8_t {
-  // Name and number are equal: rejected only if much of it differs.
+  // Name and number are equal, so the HLO is rejected only if large parts differ.
   kSameNumber,
-  // Another number, so another compilation, process or run: nothing may differ.
+  // The number differs, so it is another compilation, process or run, and no difference is
+  // accepted.
   kAnotherRun,
 };
 

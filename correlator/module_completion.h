@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Finds the module of the run that a source names, if names and numbers are not sufficient: HLO
-// beside a run may belong to another process, run or program.
+// Finds the module of the run for a module that the source names, if names and numbers are not
+// sufficient. HLO beside a run may belong to another process, run or program.
 //
 //   the source's own module, or a dump's with equal name and number that agrees
 //                                       -> result of ModuleJoin: exact
@@ -44,7 +44,7 @@ class ModuleCompletion {
     bool takes_over = false;  // The HLO's own entry becomes this module.
   };
 
-  // Decides, without changes. `modules` holds the run's modules.
+  // Computes the decisions without applying them. `modules` has the run's modules.
   ModuleCompletion(const model::RunTables& run, const ModuleTable& modules,
                    const AnnotatedModules& said);
 
@@ -55,8 +55,8 @@ class ModuleCompletion {
 
  private:
   struct Candidates {
-    std::vector<model::Id> own;     // Name and number fit.
-    std::vector<model::Id> others;  // The name fits.
+    std::vector<model::Id> own;     // Modules with the same name and number.
+    std::vector<model::Id> others;  // Modules with the same name only.
     bool embedded = false;          // The source embeds one of `own`.
     bool joined = false;            // One of `own` agrees.
   };

@@ -21,8 +21,8 @@ namespace xlatrace::correlator {
 
 struct ModuleMatch {
   std::vector<model::Id> modules;  // Candidates; empty: the run holds no such module.
-  // The source's own id identifies it, or the name is unique. A boolean is sufficient, because
-  // there are only these two results; other candidates are in `modules`.
+  // Exact if the source's own id identifies the module, or if the name is unique. A boolean is
+  // sufficient, because only these two results exist; other candidates are in `modules`.
   bool certain = false;
 };
 
@@ -37,7 +37,7 @@ class ModuleJoin {
   std::vector<model::Id> ModulesOf(model::Id process_id) const;
 
   // Several entries of one program (an xplane and a dump of the same process) count as one. The
-  // entry with a thunk list is kept, else the first.
+  // entry with a thunk list is kept, or else the first one.
   void DropCopies(std::vector<model::Id>* modules) const;
 
   // True if the source uses program ids and they are those of the run's modules.
@@ -52,7 +52,7 @@ class ModuleJoin {
   std::map<std::pair<model::Id, int64_t>, std::vector<model::Id>> by_program_id_;
   std::map<std::pair<model::Id, std::string_view>, std::vector<model::Id>> by_name_;
   // False: none of the program ids in the source is an id of a module with that name. The modules
-  // then come from another run of the program, and only names can join.
+  // are then from another run of the program, and only names can join them.
   bool ids_related_ = false;
 };
 

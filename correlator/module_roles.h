@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Finds the training step among the modules of a process, and the roles of the others.
+// Finds the training step among the modules of a process, and the roles of the other modules.
 
 #ifndef XLATRACE_CORRELATOR_MODULE_ROLES_H_
 #define XLATRACE_CORRELATOR_MODULE_ROLES_H_

@@ -34,14 +34,14 @@ namespace xlatrace::correlator {
 
 struct ModuleEntry {
   model::Id process_id = 0;  // 0: not known; matches every process.
-  bool readable = false;     // It has rows: from its HLO, or from annotations.
+  bool readable = false;     // The module has rows, from its HLO or from annotations.
   bool annotated = false;    // From annotations.
   bool rebuilt = false;      // Joined from the strings that a process registers.
-  bool another_run = false;  // Its HLO is that of another run of the program.
+  bool another_run = false;  // Its HLO is from another run of the program.
   uint64_t content_hash = 0;
   std::string name;                   // Name in the source, without a program id.
   std::string hlo_name;               // Name in the HLO; empty if it was not read.
-  std::optional<int64_t> program_id;  // From the source, else from the HLO.
+  std::optional<int64_t> program_id;  // From the source, or else from the HLO.
   uint32_t first_row = 0;
   uint32_t row_count = 0;
   uint32_t entry_first_row = 0;  // Instructions of the entry computation.
@@ -70,14 +70,14 @@ class ModuleTable {
     return entries_[static_cast<size_t>(module_id - 1)];
   }
 
-  // Module that a source names, if name and number do not identify it (module_completion.h). 0:
-  // they do.
+  // The module for a module that the source names, if name and number do not identify it
+  // (module_completion.h). 0: they identify it.
   struct Link {
     model::Id module_id = 0;
     bool certain = false;  // See ModuleMatch (module_join.h), which is made from it.
   };
   Link LinkOf(model::Id process_id, const model::Hint& hint) const;
-  // True if the module has the name and number in the source, and is still another one.
+  // True if the module has the name and number in the source but is another module.
   bool IsRefused(model::Id process_id, const model::Hint& hint, model::Id module_id) const;
   // True if a process uses numbers of modules that are known by annotations.
   bool any_linked_id() const { return any_linked_id_; }
@@ -89,8 +89,8 @@ class ModuleTable {
   // added there (framework_ops.h), because they may have moved.
   void IndexNames();
 
-  // The instruction with that name, or 0. If a printed module repeats a name, the one that runs as
-  // a separate unit wins.
+  // Id of the instruction with that name, or 0. If a printed module repeats a name, the instruction
+  // that runs as a separate unit is returned.
   model::Id FindInstruction(model::Id module_id, std::string_view name) const;
 
   const model::InstructionRow& row(model::Id instruction_id) const {
@@ -101,11 +101,11 @@ class ModuleTable {
   void Read(model::Id module_id, const LoadedModule& module, model::AttributionTables* out);
   void ReadThunks(model::Id module_id, const model::HloModule& hlo,
                   std::span<const ComputationUse> computations, std::vector<model::Thunk> thunks);
-  // A module that the source embeds has no thunk list, but a dump of the same program has one.
+  // Used if the source embeds a module without a thunk list and a dump of the same program has one.
   void LendThunkLists(const ModuleLoader& load);
   // Strings that a process registers do not contain the whole schedule, but a dump does.
   void LendSchedules();
-  // Adds modules that the source names and that have no HLO, or only that of another run.
+  // Adds modules that the source names and that have no HLO, or only HLO of another run.
   void Complete(const model::RunTables& run, const ModuleLoader& load,
                 model::AttributionTables* out);
   void AddAnnotated(const model::RunTables& run, const AnnotatedModule& said,

@@ -5,7 +5,7 @@
 // it.
 //
 // An op that only calls (a function, an XLA program) has the lowest priority, because its symbol
-// may identify the work better. If ops of graphs were annotated and none was active, the op ran
+// may identify the work better. If ops of graphs were annotated and no op was active, the op ran
 // eagerly. A collective that NCCL's threads launched is inferred (collective_ops.h).
 
 #ifndef XLATRACE_CORRELATOR_OP_RANGE_EVIDENCE_H_

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Finds the modules that are one program of the user, compiled once or several times.
+// Finds modules that are the same program of the user, compiled once or several times.
 //
 // The name is not sufficient: jax.pmap names all its programs jit__fun, and functions made by one
-// wrapper share a name. Modules are one program if they have one name and most op_names (with
-// source lines) of the smaller one occur in the larger. A function that is compiled for other
-// shapes keeps its op_names, and another function has others. Modules without op_names are compared
-// by name alone.
+// wrapper share a name. Modules are one program if they have the same name and most op_names (with
+// source lines) of the smaller module occur in the larger one. A function that is compiled for
+// other shapes keeps its op_names, but another function has different ones. Modules without
+// op_names are compared by name alone.
 //
 // Thread-safety: pure function.
 

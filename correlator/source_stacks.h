@@ -2,11 +2,12 @@
 
 // The call stacks of instructions, each stored once, and the user's line of each.
 //
-// Sources: the frame tables of a module (`stack_frame`), else the one line of its metadata or of an
-// annotation. Where a function was traced inside another one, JAX repeats the outer frames; of a
-// frame that comes again, the outermost stays.
+// Sources: the frame tables of a module (`stack_frame`), or else the single line of its metadata or
+// of an annotation. If a function was traced inside another function, JAX repeats the outer frames.
+// Only the outermost of repeated frames is kept.
 //
-// Ownership: refers to the tables and the module, which must outlive it. Thread-safety: one thread.
+// Ownership: refers to the tables and the module, which must outlive this object. Thread-safety:
+// one thread.
 
 #ifndef XLATRACE_CORRELATOR_SOURCE_STACKS_H_
 #define XLATRACE_CORRELATOR_SOURCE_STACKS_H_

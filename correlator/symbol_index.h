@@ -53,7 +53,7 @@ class SymbolIndex {
   // later kernels of one instruction (`sort_3__1`) are found under the symbol of the first one.
   std::span<const SymbolUse> Find(std::string_view symbol) const;
 
-  // True: Find lists all users. False: only owners by name.
+  // True: Find returns all users. False: only instructions after which the symbol is named.
   bool lists_all_users() const { return lists_all_users_; }
 
   // All symbols, for an index over modules.

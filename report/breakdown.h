@@ -18,8 +18,9 @@ namespace xlatrace::report {
 
 struct Breakdown {
   std::string name;                  // "op"
-  std::vector<std::string> columns;  // The last ones are always ns, ns_per_step, pct.
-  // By time; rows sum to device time. The row without a name is what could not be named.
+  std::vector<std::string> columns;  // The last three columns are always ns, ns_per_step and pct.
+  // Rows by descending time; they sum to device time. A row without a name has the time that no
+  // name could be found for.
   std::vector<std::vector<store::Cell>> rows;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Device time by what it is, for runs without steady steps: the bar of the first screen and its
-// table in the terminal.
+// Device time by phase or kind of kernel, for runs without steady steps: the bar of the first
+// screen and its table in the terminal.
 //
 // Thread-safety: pure.
 
@@ -18,13 +18,13 @@
 namespace xlatrace::report {
 
 struct DevicePart {
-  model::StepPart part = model::StepPart::kUnknown;  // Its colour and letter.
+  model::StepPart part = model::StepPart::kUnknown;  // Determines the colour and the letter.
   std::string_view words;                            // "forward", "copies".
   int64_t ns = 0;                                    // More than 0.
 };
 
-// Phases in their order, then collectives and copies without a phase. In a run without HLO, no
-// phase is known; then the parts are classes of kernels by name (analysis/kernel_class.h). Sum to
+// The phases in their order, then collectives and copies without a phase. In a run without HLO no
+// phase is known, so the parts are classes of kernel names (analysis/kernel_class.h). They sum to
 // coverage.device_ns.
 std::vector<DevicePart> DeviceParts(const RunView& view);
 // The kind of these parts: "phase", or "kernels" for a run without HLO.

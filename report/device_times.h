@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The part of a RunView that is device time: coverage, phases, instructions, layers, source lines,
-// kernels. One pass over `activity`, then the small views.
+// The device time of a RunView: coverage, phases, instructions, layers, source lines, kernels. It
+// is read in one pass over `activity`, followed by the small views.
 //
 // Thread-safety: one thread per RunDb.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The cost of a finding's instructions as a sentence: "4 scatter-adds take 50.9 ms of every step;
-// the largest, `input_scatter_fusion`, takes 50.8 ms and runs at 0.06% of the memory's speed".
+// the largest, `input_scatter_fusion`, takes 50.8 ms and runs at 0.06% of the memory bandwidth".
 // Names of instructions are in backticks.
 //
 // Thread-safety: pure.
@@ -18,9 +18,9 @@
 
 namespace xlatrace::report {
 
-// `evidence` as run.db stores it. Empty if its first entry has another role than `ops_time`.
-// `saves`: saving per step of the finding, ns. If it is larger than the time of the instructions,
-// the sentence names the source of the difference.
+// `evidence`: JSON as stored in run.db. Returns an empty text if the first entry has another role
+// than `ops_time`. `saves`: saving of the finding per step in ns. If the saving is larger than the
+// time of the instructions, the sentence names the source of the difference.
 std::string EvidenceSentence(const RunView& view, const nlohmann::json& evidence,
                              std::optional<int64_t> saves = std::nullopt);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The facts of the first screen, made once: the static part and the app only show them.
+// The facts of the first screen. The static part of the page and the app show the same facts.
 //
 // Thread-safety: pure.
 
@@ -18,7 +18,7 @@
 namespace xlatrace::report {
 
 struct Fact {
-  std::string_view id;        // "step": what it is, for tests and links.
+  std::string_view id;        // Kind of fact, for example "step"; used by tests and links.
   std::string label;          // "GPU busy"
   std::string value;          // "97.4%", with the page's glyphs.
   std::string note;           // "idle 1.20 ms a step, 12 gaps of 1 µs or more"

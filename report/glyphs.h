@@ -2,8 +2,8 @@
 
 // The glyphs of a page in sentences that are ASCII in run.db and in terminals.
 //
-// Only glyphs: base/number_format handles numbers and their style. Text in backticks is code that a
-// reader may copy, so it stays unchanged. Thread-safety: pure.
+// Changes glyphs only; base/number_format formats numbers. Text in backticks is code that a reader
+// may copy, so it stays unchanged. Thread-safety: pure.
 
 #ifndef XLATRACE_REPORT_GLYPHS_H_
 #define XLATRACE_REPORT_GLYPHS_H_

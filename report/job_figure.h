@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figures of a merged job's steps over all of its ranks, also of ranks without launches in the
-// file.
+// Figures of the steps of a merged job, over all of its ranks. Ranks without launches in the file
+// are included.
 //
-// Gets: views `rank` and `rank_step` (docs/how-to/fleet.md). A step takes as long as its slowest
-// rank; `step_ns` is the median over the steps of the job's sentence (fleet/job_answer.cc).
-// Sentence, header and tiles show this one figure.
+// Input: views `rank` and `rank_step` (docs/how-to/fleet.md). A step takes as long as its slowest
+// rank. `step_ns` is the median over the steps of the job's sentence (fleet/job_answer.cc). The
+// sentence, the header and the tiles show this figure.
 //
 // Thread-safety: plain data.
 
@@ -24,14 +24,14 @@ struct JobFigure {
   int64_t ranks = 0;       // 0: the run is not a merged job.
   int64_t hosts = 0;       // 0: unknown.
   int64_t kept = 0;        // Ranks with launches in this file.
-  int64_t kept_steps = 0;  // Steps of those ranks, one per rank and step, with warm-up.
+  int64_t kept_steps = 0;  // Steps of the kept ranks, one per rank and step, including warm-up.
   int64_t recorded = 0;    // Distinct step numbers of all ranks.
-  int64_t steps = 0;       // Those that `step_ns` is the median of; 0: unknown.
+  int64_t steps = 0;       // Number of steps that `step_ns` is the median of; 0: unknown.
   int64_t first_step = 0, last_step = 0;
   int64_t step_ns = 0, min_ns = 0, max_ns = 0;
 
   bool HasSteps() const { return steps > 0; }
-  // `sum`: over launches of the kept ranks. Returns it per step of one rank.
+  // `sum`: a sum over launches of the kept ranks. Returns the sum per step of one rank.
   int64_t PerStep(int64_t sum) const { return kept_steps > 0 ? sum / kept_steps : sum; }
 };
 
@@ -39,7 +39,7 @@ Result<JobFigure> LoadJob(store::RunDb& db);
 
 // "8 ranks on 4 hosts"
 std::string RankWords(const JobFigure& job);
-// "3 of the 8 ranks", "all 4 ranks": of whom launches are in the file.
+// For example "3 of the 8 ranks" or "all 4 ranks": the ranks whose launches are in the file.
 std::string KeptWords(const JobFigure& job);
 
 }  // namespace xlatrace::report

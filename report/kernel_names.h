@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One name per kernel in the terminal, in reports and on the page. Kernels with equal names get the
-// template arguments in which they differ.
+// Gives each kernel one name for the terminal, reports and the page. Kernels with equal names get
+// the template arguments in which they differ.
 //
 // Thread-safety: re-entrant.
 
@@ -19,9 +19,9 @@ struct NamedKernel {
   std::string_view symbol;  // Mangled or demangled; empty: not known.
 };
 
-// Names of `kernels` (all kernels of a run), in their order: "vectorized_elementwise_kernel
-// <MulFunctor<float>>" if several symbols share a name. Equal symbols get equal names. Kernels
-// without a difference in their arguments keep the short name.
+// Returns the names of `kernels` (all kernels of a run) in their order, for example
+// "vectorized_elementwise_kernel <MulFunctor<float>>" if several symbols share a name. Equal
+// symbols get equal names. Kernels with equal arguments keep the short name.
 std::vector<std::string> KernelNames(const std::vector<NamedKernel>& kernels);
 
 // "a, b<c, d>, (e, f)" -> {"a", "b<c, d>", "(e, f)"}.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Labels that belong to several instructions (graph-level rows), with each instruction's share of a
-// time. Same content as the view `activity_share`, by label, so that a pass over activities needs
-// no view.
+// Labels that belong to several instructions (graph-level rows), with the share of each
+// instruction. The content is that of the view `activity_share`, by label, so that a pass over
+// activities needs no view.
 //
 // Thread-safety: one thread per object.
 
@@ -33,11 +33,11 @@ class LabelShares {
 
   bool empty() const { return of_label_.empty(); }
 
-  // Who has a part, in the order of Split's; empty: the label belongs to one instruction at most.
+  // Owners of a label in the order of Split; empty: the label belongs to at most one instruction.
   std::span<const Owner> OwnersOf(int64_t label_id) const;
 
-  // Parts of the time of one activity, rounded as in op_time; they sum to it. Valid until the next
-  // call. Only for a label with owners.
+  // Divides the time of one activity over the owners, rounded as in op_time; the parts sum to the
+  // time. Valid until the next call. Call it only for a label with owners.
   std::span<const int64_t> Split(int64_t label_id, int64_t ns);
 
  private:

@@ -3,13 +3,13 @@
 // Places in the program for launches without a label: the ranges of the host thread around the
 // launching call (analysis/range_paths.h), summed per kernel.
 //
-// For display only: labels, coverage, confidence and reasons ignore these places. A launch of a
-// graph counts each of its kernels, at the place of the one call.
+// For display only: labels, coverage, confidence and reasons do not use these places. Each kernel
+// of a launched graph counts at the place of the one call that launched the graph.
 //
-// Call Open, Add for every launch (store::ScanLaunches), Finish, ByGroup. If all launches have
-// labels, or the run has no ranges, Open reads nearly nothing and Add returns at once. Memory: 24
-// bytes per launch without label, 32 per launch without call; ranges are not stored. Thread-safety:
-// one thread.
+// Order of calls: Open, Add for every launch (store::ScanLaunches), Finish, ByGroup. If all
+// launches have labels, or the run has no ranges, Open reads nearly nothing and Add returns at
+// once. Memory: 24 bytes per launch without a label, and 32 bytes per launch without a call. Ranges
+// are not stored. Thread-safety: one thread.
 
 #ifndef XLATRACE_REPORT_LAUNCHED_IN_H_
 #define XLATRACE_REPORT_LAUNCHED_IN_H_
@@ -34,11 +34,11 @@ namespace xlatrace::report {
 
 // Kinds of rows of a kernel, in the words of the page's table.
 enum class PlaceKind : uint8_t {
-  kPath,     // One path.
+  kPath,     // A single path of ranges.
   kMore,     // The sum of all further paths.
   kOutside,  // The call is in no range.
-  kEarlier,  // No call, and before all activities of its stream that have one: the call was made
-             // before the recording began.
+  kEarlier,  // A launch without a call before all launches of its stream with a call. The call was
+             // made before the recording began.
   kNoCall,   // The source has no call or no thread.
 };
 std::string_view Text(PlaceKind kind);
@@ -64,9 +64,9 @@ class LaunchedIn {
   // Reads the ranges.
   Status Finish();
 
-  // Rows of each group of launch configurations that has a path, by time of the whole run. The last
-  // row sums the paths after the first few. `group_of`: by config_id; negative: no group. `whole`:
-  // hundreds of paths with all of their names, for a search.
+  // Rows of each group of launch configurations that has a path, by descending time in the whole
+  // run. The last row sums the paths after the first few. `group_of`: group by config_id; negative:
+  // no group. `whole`: return up to hundreds of paths with all of their names, for a search.
   std::map<int64_t, std::vector<LaunchPlace>> ByGroup(
       const std::function<int64_t(int64_t config_id)>& group_of, bool whole = false) const;
 
@@ -74,7 +74,8 @@ class LaunchedIn {
   struct Sum {
     int64_t launches = 0, self_ns = 0, calls = 0, ns = 0;
   };
-  static constexpr uint32_t kNoPathIndex = UINT32_MAX;  // Beside 0: outside of all ranges.
+  static constexpr uint32_t kNoPathIndex =
+      UINT32_MAX;  // Unlike 0, which means outside of all ranges.
   static constexpr uint32_t kEarlierPathIndex = UINT32_MAX - 1;
   struct Call {
     uint32_t thread = 0;  // kNoPathIndex: not known.
@@ -114,12 +115,12 @@ class LaunchedIn {
   std::map<std::pair<int64_t, int64_t>, uint32_t> threads_;
   std::unordered_map<int64_t, RangeKind> range_kinds_;
   std::unordered_map<int64_t, uint32_t> thread_of_call_kind_;
-  // Activities after the first of a call name it by number.
+  // Later activities of the same call refer to it by number.
   store::Statement shared_call_;
   std::unordered_map<int64_t, Call> shared_calls_;
   std::vector<NoCall> without_call_;
   std::unordered_map<int64_t, int64_t> first_called_ns_;  // By lane.
-  // By configuration and whether it is in the basis ("what"), path.
+  // Keys are the configuration and whether it is in the basis ("what"), and the path.
   std::unordered_map<uint32_t, std::unordered_map<uint32_t, Sum>> sums_;
 };
 

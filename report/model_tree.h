@@ -16,22 +16,25 @@
 namespace xlatrace::report {
 
 struct ModelNode {
-  std::string name;  // One component, or several where nothing branches: "decoder/layer_*".
+  std::string name;  // One component, or several joined ones if no branch is between them:
+                     // "decoder/layer_*".
   std::string path;  // From the root.
-  int64_t ns = 0;    // With everything below it.
+  int64_t ns = 0;    // Time of the node and all nodes below it.
   PhaseTimes phases{};
-  int64_t others = 0;               // Not 0: this node stands for so many small ones.
-  std::vector<ModelNode> children;  // By time; sum to ns, "itself" being one of them.
+  int64_t others = 0;  // If not 0, the node stands for this number of small nodes.
+  std::vector<ModelNode>
+      children;  // By descending time. The children, including a child "itself", sum to ns.
 };
 
 struct ModelTreeLimits {
   size_t depth = 6;
   size_t children = 14;
-  double least_share = 0.002;  // Share of the whole; smaller children become one "others" node.
+  double least_share =
+      0.002;  // Minimum share of the whole; children with less are joined in a node "others".
 };
 
-// The root has no name; its children are the outermost components, "no layer known" and "no
-// instruction", so it holds all device time.
+// The root has no name and all device time. Its children are the outermost components, "no layer
+// known" and "no instruction".
 ModelNode BuildModelTree(const RunView& view, const ModelTreeLimits& limits);
 
 }  // namespace xlatrace::report

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Facts that the data of a run cannot give, each with the time it is about.
+// Limits of the recording: facts that its data does not contain, each with the affected time.
 //
 // Thread-safety: re-entrant.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Name and place of an instruction of op_time: the columns that the view of a run and a comparison
-// share (docs/schema.md, `op_time`).
+// Name and place of an instruction of op_time: columns of the view of a run and of a comparison
+// (docs/schema.md, `op_time`).
 //
 // Thread-safety: pure.
 
@@ -19,7 +19,7 @@
 
 namespace xlatrace::report {
 
-// To be selected from op_time, with others behind it.
+// Columns to be selected from op_time before other columns.
 inline constexpr std::string_view kOpColumns =
     "handle, module_id, op AS instruction, category, op_kind, phase, layer, layer_group, op_name,"
     " source_file, source_line, self_ns, steady_ns, occurrences, library_file, library_line, "
@@ -44,8 +44,9 @@ void ReadOpColumns(const store::Table& rows, size_t row, Figure& op) {
   }
 }
 
-// Calls of an op from its launches, counted as in op_time. Several kernels of one run are one call,
-// and so are launches inside a thunk under its own name. `launches_of_run`: whole run.
+// Calls of an op from its launches, counted as in op_time. Several kernels of one library run count
+// as one call. Several launches inside a thunk with its own name do, too. `launches_of_run`:
+// launches in the whole run.
 inline int64_t CallsOfLaunches(int64_t launches, int64_t launches_of_run, int64_t occurrences) {
   if (launches <= 0 || occurrences <= 0 || occurrences >= launches_of_run) return launches;
   return std::max<int64_t>(

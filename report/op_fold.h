@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Unrolled copies of one instruction as one row: "custom-call.75.0 x8"; and one instruction of one
-// program that several processes run as one row.
+// Joins rows: unrolled copies of one instruction ("custom-call.75.0 x8"), and one instruction of a
+// program that several processes run.
 //
 // XLA gives every layer of an unrolled model its own instructions. Copies are instructions of one
 // module whose name, op_name and layer differ in numbers only. Kind, phase, source line and
@@ -24,21 +24,23 @@
 namespace xlatrace::report {
 
 struct FoldedOp {
-  const OpFigure* op = nullptr;  // The one with the most time; its handle stands for all.
-  int64_t copies = 1;            // Instructions: one that several processes run counts once.
-  int64_t ops = 1;               // Ops of the view.
+  const OpFigure* op = nullptr;  // The op with the most time; the row has its handle.
+  int64_t copies =
+      1;  // Number of instructions. An instruction that several processes run counts once.
+  int64_t ops = 1;  // Ops of the view.
   int64_t ns = 0;
   int64_t calls = 0;                  // 0: unknown.
   int64_t least_ns = 0, most_ns = 0;  // Shortest and longest copy.
   bool exact = true;                  // True: all labels are exact.
   std::string bound_by;
-  double peak_ns = 0;  // Sum of time times share of its roof, where that is known.
+  double peak_ns =
+      0;  // Sum of time times the reached share of its roof, over ops with a known share.
   int64_t rated_ns = 0;
-  double critical_ns = 0;  // Time on the critical path, for the same copies.
+  double critical_ns = 0;  // Time of the same copies on the critical path.
   int64_t replayed_ns = 0;
 };
 
-// For every op of the view the number of its fold: equal for copies of one instruction.
+// The number of its fold for every op of the view; equal for copies of one instruction.
 std::vector<size_t> FoldRows(const RunView& view);
 
 // By time.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `summary --gpu NAME`: what the launches of a run would meet on another GPU.
+// `summary --gpu NAME`: a prediction for the launches of a run on another GPU.
 //
-// Estimates for another GPU from run.db: occupancy of every kernel, the limit of each op, and its
-// time at the same distance from the roof. If the recording names no GPU, the named one is assumed,
-// and the roofline is the real one. The model leaves out clocks, caches and kernels that libraries
-// would choose anew. Thread-safety: one thread per RunDb.
+// Estimates from run.db: occupancy of every kernel, the limit of each op, and its time at the same
+// distance from the roof. If the recording names no GPU, the given GPU is assumed to be the
+// recorded one. Then the roofline is that of the run. The model ignores clocks, caches and other
+// kernels that libraries would choose. Thread-safety: one thread per RunDb.
 
 #ifndef XLATRACE_REPORT_OTHER_GPU_H_
 #define XLATRACE_REPORT_OTHER_GPU_H_

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where an instruction came from: what the passes of the compiler did to it, from a dump.
+// The origin of an instruction: changes by passes of the compiler, read from a dump.
 //
-// Components that show a run do not read dumps. tools/run_provenance.h reads dumps and passes the
-// result as these plain structs. The page and `show` take their words from here.
+// The output components do not read dumps. tools/run_provenance.h reads dumps and passes the result
+// as these plain structs. The page and `show` use the words of this header.
 //
 // Thread-safety: plain values; functions are pure.
 
@@ -35,33 +35,34 @@ struct ProvenanceEvent {
   std::string name;      // Name of the instruction after the pass.
   std::string text;      // For `changed`: the changed part.
   std::vector<ProvenanceNote> before;
-  size_t before_count = 0;  // `before` holds the first of these.
+  size_t before_count = 0;  // `before` has only the first of these.
 };
 
 struct OpProvenance {
   int64_t module_id = 0;
   std::string instruction;
   std::vector<ProvenanceEvent> events;  // In the order of the compilation.
-  size_t operands_only = 0;             // Changes in what it reads only, which are no events.
+  size_t operands_only = 0;             // Number of changes of operands only, which are no events.
   std::string origins_of;               // The dump that `origins` are operations of.
   std::vector<ProvenanceNote> origins;
   size_t origins_count = 0;
-  bool origins_told = false;  // They are what it was made of, so `origins` is empty.
+  bool origins_told =
+      false;  // The events already list the original instructions, so `origins` is empty.
 };
 
 struct Provenance {
-  std::string dump;  // As it was named, or found.
+  std::string dump;  // The path as given by the user or as found.
   std::vector<OpProvenance> ops;
   size_t wanted = 0;               // Ops that were looked up.
   std::vector<std::string> notes;  // Sentences: missing facts and their reasons.
 };
 
-// "fusion.172 was made of 6", "fusion.172 was renamed loop_add_fusion.3", without the pass. The
-// sentence names a single origin; several origins are in the list after it.
+// For example "fusion.172 was made of 6" or "fusion.172 was renamed loop_add_fusion.3", without the
+// pass. A single origin is part of the sentence; several origins are in the list after it.
 std::string EventSentence(const ProvenanceEvent& event);
 // "priority-fusion, dump 74".
 std::string PassWords(const ProvenanceEvent& event);
-// "2 changes only in what it reads".
+// For example "2 changes only in its operands".
 std::string OperandsSentence(const OpProvenance& op);
 // "It comes from 6 operations of before_optimizations", "These 6 are ..."; empty without origins.
 std::string OriginsSentence(const OpProvenance& op);

@@ -2,9 +2,9 @@
 
 // Everything that `summary` and the HTML page show of a run, in one struct.
 //
-// Gets: an open run.db. Gives: figures of the public views (docs/schema.md) as integers, in ns or
-// counts. So text, JSON, CSV, Markdown and HTML show the same numbers,
-// and SQL can reproduce them.
+// Input: an open run.db. Output: figures of the public views (docs/schema.md) as integers, in ns or
+// counts. Text, JSON, CSV, Markdown and HTML therefore show the same numbers, and SQL can reproduce
+// them.
 //
 // Basis of every figure: the steady steps if the run has any, else the whole run (`Basis::steady`).
 // Figures of steps are sums over all steady steps of all devices, shown per step of one device
@@ -63,12 +63,12 @@ struct StepsFigure {
   bool marked = false;                             // The framework's own numbers.
   int64_t typical_ns = 0, p25_ns = 0, p75_ns = 0;  // As in the time tree.
   int64_t min_ns = 0,
-          max_ns = 0;   // Shortest and longest steady step, each the mean over its devices.
+          max_ns = 0;   // Shortest and longest steady step, each as the mean over its devices.
   int64_t wall_ns = 0;  // Sum over the typical steps of all devices.
-  int64_t busy_ns = 0;  // Union of activities, the same steps.
+  int64_t busy_ns = 0;  // Union of the activities in the same steps.
 };
 
-// The whole run, from each device's first activity to its last: sums over devices.
+// The whole run, from the first to the last activity of each device: sums over devices.
 struct SpanFigure {
   int64_t wall_ns = 0;
   int64_t longest_ns = 0;  // The longest device.
@@ -78,7 +78,7 @@ struct DeviceFigure {
   std::string name;
   std::string kind;  // gpu, tpu, cpu
   int64_t count = 0;
-  int64_t worked = 0;  // Those with device activity.
+  int64_t worked = 0;  // Number of devices with activity.
 };
 
 // How device time is labelled.
@@ -130,16 +130,17 @@ struct OpFigure {
   double peak_flop_per_s = 0;      // The peak itself; 0: unknown.
   std::optional<double> peak_pct;  // Share of the roof that limits the op, in bytes or operations.
   std::optional<int64_t> wasted_ns;  // Whole run.
-  // Time on the critical path of the replayed steps, and the growth that the rest of the op's time
-  // allows.
+  // Time on the critical path of the replayed steps, and the growth that the remaining time of the
+  // op allows.
   std::optional<double> critical_pct;
   std::optional<int64_t> slack_ns;
   bool estimated = false;
   bool mixed = false;
-  bool to_host = false;  // A copy whose result is in the host's memory, or that begins one.
+  bool to_host =
+      false;  // The op is a copy with its result in host memory, or the start of such a copy.
 };
 
-// One row of a breakdown: phases within it sum to `ns`.
+// One row of a breakdown; its phases sum to `ns`.
 struct ScopeFigure {
   std::string name;  // Layer group, or source file.
   std::optional<int64_t> line;
@@ -149,8 +150,8 @@ struct ScopeFigure {
   // For source lines only.
   int64_t inclusive_ns = 0;  // Time of all ops that are called from the line.
   std::string function = {};
-  // The line of a library through which most of the time goes; of a line that was divided, the line
-  // below it. Empty: none.
+  // The library line with most of the time. If a line was divided, the library line below it.
+  // Empty: none.
   std::string via_file = {};
   std::optional<int64_t> via_line = {};
 };
@@ -160,7 +161,7 @@ struct StackFigure {
   size_t depth = 0;
   std::string file, function;
   std::optional<int64_t> line;
-  int64_t ns = 0;  // With all below it.
+  int64_t ns = 0;  // Time of the node and all nodes below it.
   int64_t self_ns = 0;
   std::string via_file;  // As in ScopeFigure, of self_ns.
   std::optional<int64_t> via_line;
@@ -177,7 +178,7 @@ struct ModuleFigure {
   int64_t module_id = 0;
   std::optional<int64_t> program_id, instruction_count;
   int64_t executions = 0;                       // Whole run.
-  int64_t least_call_ns = 0, most_call_ns = 0;  // Durations of these executions.
+  int64_t least_call_ns = 0, most_call_ns = 0;  // Shortest and longest of these executions.
   int64_t ns = 0;                               // Basis.
   int64_t run_ns = 0;                           // Whole run.
 };
@@ -187,7 +188,7 @@ struct GapFigure {
   int64_t ns = 0;
   int64_t count = 0;
   int64_t longest_ns = 0;
-  // Gaps without known cause: those too short for a cause (analysis/time_tree/gap_part.h).
+  // Gaps without a known cause, because they are too short (analysis/time_tree/gap_part.h).
   int64_t short_ns = 0, short_count = 0;
   int64_t launched_ns = 0;  // Long gaps without known cause before a launch that was in time.
 };
@@ -214,16 +215,17 @@ struct StatFigure {
 struct FindingFigure {
   std::string handle, id, title, sentence, headline, reason, basis, confidence, where_op,
       where_layer, where_source, action, how_to_check;
-  std::optional<int64_t> saves_low_ns, saves_high_ns;  // Per step; of the run, where it has none.
+  std::optional<int64_t> saves_low_ns,
+      saves_high_ns;  // Per step, or in the whole run if the run has no steps.
   bool of_run = false;
-  // For a merged job whose launches here have no steps: the whole run's `saves_high_ns` per step of
-  // a rank.
+  // For a merged job without steps in this file: `saves_high_ns` of the whole run, per step of a
+  // rank.
   std::optional<int64_t> saves_high_ns_per_job_step;
   std::vector<std::string> evidence;  // "per step: 4.10 ms".
   std::string evidence_sentence;      // evidence_sentence.h; empty: no sentence.
   bool replayed() const { return basis == "replay"; }
-  // True: the saving is an upper bound, because it is only summed, or the replay found no lower
-  // bound.
+  // True: the saving is an upper bound, because it is a sum of times, or because the replay found
+  // no lower bound.
   bool bound() const { return !replayed() || saves_low_ns.value_or(0) == 0; }
 };
 
@@ -234,24 +236,24 @@ struct ReplayFigure {  // A step as replayed, and with all findings that could b
 
 struct RuledOutFigure {
   std::string id, verdict, text;  // verdict: fine, withheld.
-  std::string what, figure;       // Parts of the text, where it is fine.
+  std::string what, figure;       // Parts of `text` for a check without a problem.
 };
 
 struct RunView {
-  std::string path;                                       // Path of run.db.
-  std::string title;                                      // The script, or its substitute.
-  std::string command;                                    // Empty: unknown.
-  std::string framework;                                  // "jax 0.8.0"; empty: unknown.
-  std::string granularity;                                // kernel, op, range
-  std::string source;                                     // xplane, nsys_sqlite...
-  std::string date;                                       // "2026-05-24 12:30 UTC"; empty: unknown.
+  std::string path;         // Path of run.db.
+  std::string title;        // The script, or another title if no script is known.
+  std::string command;      // Empty: unknown.
+  std::string framework;    // "jax 0.8.0"; empty: unknown.
+  std::string granularity;  // kernel, op, range
+  std::string source;       // xplane, nsys_sqlite...
+  std::string date;         // "2026-05-24 12:30 UTC"; empty: unknown.
   std::vector<std::pair<std::string, std::string>> info;  // run_info, by key.
   int64_t processes = 0;
   std::vector<DeviceFigure> devices;
   int64_t device_count = 0;
-  JobFigure job;  // All ranks of a merged job, kept here or not.
+  JobFigure job;  // All ranks of a merged job, including ranks without launches in this file.
 
-  Answer answer;  // Where the largest part of the time goes.
+  Answer answer;  // The largest parts of the time.
   SpanFigure span;
   Basis basis;
   StepsFigure steps;
@@ -277,7 +279,7 @@ struct RunView {
   std::vector<LaunchQueueFigure> launch_queues;  // By device; none: host calls are not known.
   std::vector<StatFigure> stats;                 // Worst first.
   int64_t lost = 0;                              // Sum of all data_loss stats.
-  LossFigure losses;                             // The same, and what more may be missing.
+  LossFigure losses;                             // The lost records, and possible further losses.
   int64_t errors = 0;                            // Number of error stats.
   std::vector<FindingFigure> findings;
   ReplayFigure replay;
@@ -289,18 +291,20 @@ struct RunView {
   const ModuleFigure* MainModule() const;  // Null: none.
   // "4 x NVIDIA H100 80GB HBM3"; empty: none.
   std::string DeviceText() const;
-  // "rank 0 of 128": a single rank of a job whose size the trace contains; else empty.
+  // For example "rank 0 of 128": a single rank of a job whose size the trace contains; otherwise
+  // empty.
   std::string RankText() const;
   // Value of a key in run_info; empty: the key is absent.
   std::string Info(std::string_view key) const;
-  // True for a device of the tests, which computes nothing: its figures are not a GPU's.
+  // True for the fake GPU of the tests, which computes nothing: its figures are not those of a GPU.
   bool OnFakeGpu() const;
-  // A process was still recording when the run was folded: there is more by now.
+  // A process was still recording during the import, so the recording has grown since.
   bool IsPartial() const;
   double PerStep(int64_t sum) const { return basis.PerStep(sum); }
-  // "run at least 20 steps": what gives this run steady steps, in the words of its analysis.
+  // For example "run at least 20 steps": the condition for steady steps, in the words of the
+  // analysis.
   std::string HowToGetSteps() const;
-  // A merged job: its steps are known, and the launches of it that are kept here have none.
+  // A merged job with known steps whose kept launches have no steps.
   bool StepsAreJobs() const { return !basis.steady && job.HasSteps(); }
 };
 
@@ -309,7 +313,7 @@ struct RunView {
 inline constexpr int64_t kStepsForPercentiles = 10;
 int64_t StepPercentile(const StepsFigure& steps, int percent);
 
-// Reads everything; errors are those of the database.
+// Reads all figures; errors are those of the database.
 Result<RunView> LoadRunView(store::RunDb& db);
 
 }  // namespace xlatrace::report

@@ -17,18 +17,18 @@
 
 namespace xlatrace::report {
 
-// `at` moved back to the beginning of the character it is in, by three bytes at most.
+// `at`, moved back by at most three bytes to the beginning of its character.
 size_t CharacterStart(std::string_view text, size_t at);
 
 enum class Lines { kBlank, kKeep };  // Handling of newline and tab.
 
 void AppendSafeText(std::string& out, std::string_view text, Lines lines = Lines::kBlank);
 
-// The same, escaped for HTML and XML, in text and in quoted attributes.
+// The same, also escaped for HTML and XML, in text and in quoted attributes.
 void AppendMarkupText(std::string& out, std::string_view text);
 
-// Text of at most `longest` bytes is only made safe. Longer text loses its middle, between
-// characters, and states its length: "head… [1,000,000 bytes in all] …tail".
+// Makes text safe. If the text has more than `longest` bytes, its middle is removed, between
+// characters, and the text states its length: "head… [1,000,000 bytes in all] …tail".
 std::string SafeName(std::string_view text, size_t longest);
 
 }  // namespace xlatrace::report

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Text in which names that a machine made are marked, so that each place shows them in its own way.
+// Text with marked names, such as names of instructions, so that each output can style them.
 //
-// Thread-safety: plain data; a builder is one thread's.
+// Thread-safety: plain data; one thread per builder.
 
 #ifndef XLATRACE_REPORT_SENTENCE_H_
 #define XLATRACE_REPORT_SENTENCE_H_

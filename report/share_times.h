@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The time of ops split over what is inside them: op_names, layers, phases, source lines.
+// The time of ops, divided over their op_names, layers, phases and source lines.
 //
 // Thread-safety: one thread per RunDb.
 
@@ -31,7 +31,7 @@ struct ShareTime {
   bool is_part = false;  // The op has other parts.
 };
 
-// Those of an op sum to its time.
+// The parts of one op sum to its time.
 Result<std::vector<ShareTime>> LoadShareTimes(store::RunDb& db, const RunView& view);
 
 }  // namespace xlatrace::report

@@ -16,14 +16,14 @@
 
 namespace xlatrace::report {
 
-// SQL for the view `device`: the name of a device of run.db. That is the recorded name, or a more
-// specific one from the table of GPUs ("MI300X" for "AMD GPU (304 compute units)").
+// SQL for the name of a device, for the view `device`. This is the recorded name, or a more
+// specific name from the table of GPUs ("MI300X" for "AMD GPU (304 compute units)").
 inline constexpr std::string_view kDeviceNameSql =
     "CASE WHEN gpu IS NULL OR name LIKE '%' || gpu || '%' OR name LIKE '%NVIDIA%' THEN name"
     " ELSE gpu END";
 
-// The script or module a command runs ("train.py", "serve.main"), else its program, else, as where
-// that is only Python, the name of run.db.
+// The script or module of a command ("train.py", "serve.main"), or its program. If the program is
+// only Python, the name of run.db.
 std::string TitleOf(std::string_view command, std::string_view path);
 
 // "2026-05-24 12:30 UTC" from nanoseconds since 1970 as text; empty when that is no number.
@@ -36,7 +36,7 @@ model::Phase PhaseOrUnknown(std::string_view text);
 model::Severity SeverityFromText(std::string_view text);  // Unknown words: notice.
 std::optional<model::StepPart> StepPartFromText(std::string_view text);
 
-// Order in which phases and parts are shown: as a step runs, then what is not computation.
+// Display order of phases and parts: the order within a step, then parts without computation.
 inline constexpr model::Phase kPhaseOrder[] = {model::Phase::kForward,   model::Phase::kLoss,
                                                model::Phase::kRecompute, model::Phase::kBackward,
                                                model::Phase::kOptimizer, model::Phase::kOther,
@@ -48,7 +48,7 @@ inline constexpr model::StepPart kPartOrder[] = {
     model::StepPart::kUnknown,     model::StepPart::kExposedCollective,
     model::StepPart::kExposedCopy, model::StepPart::kIdle};
 
-// The word itself; "no phase" of what none is known of, everywhere.
+// The word of a phase; "no phase" if the phase is unknown.
 std::string_view PhaseWords(model::Phase phase);
 // Display word for a word of run.db; other words are returned unchanged.
 std::string PhaseWords(const std::string& word);
@@ -57,13 +57,13 @@ std::string_view PartWords(model::StepPart part);
 // F L R B O C M; "-" other, "?" unknown, "\u00b7" idle.
 std::string PartLetter(model::StepPart part);
 std::string PhaseLetter(model::Phase phase);
-// Name of its colour: forward, ..., collective, copy, idle, other, unknown.
+// Name of the colour of a part: forward, ..., collective, copy, idle, other, unknown.
 std::string_view PartColor(model::StepPart part);
 
 // "elementwise fusion"; `narrow`: at most 11 columns ("elementwise").
 std::string KindWords(std::string_view op_kind, bool narrow = false);
 
-// One sentence for a reason of `unattributed_reason`.
+// One sentence for a value of `unattributed_reason`.
 std::string_view ReasonWords(std::string_view reason);
 // "NVTX range at the launch" for an evidence word.
 std::string_view EvidenceWords(std::string_view evidence);
@@ -71,10 +71,10 @@ std::string_view EvidenceWords(std::string_view evidence);
 std::string_view CauseWords(std::string_view cause);
 // Words for the limit of an op. A copy to or from the host uses no network.
 std::string_view BoundWords(std::string_view bound_by, std::string_view op_kind);
-// A duration in the unit that Duration gives `of_ns`, which is not repeated: "0.700" of "1.00 s".
+// A duration without unit, in the unit that Duration uses for `of_ns`: "0.700" of "1.00 s".
 std::string InUnitOf(double ns, double of_ns);
 
-// "layers.py:88" from a path and a line; empty when there is no file.
+// "layers.py:88" from a path and a line; empty if there is no file.
 std::string SourceLine(std::string_view file, const std::optional<int64_t>& line);
 
 // Last component of an op_name, outside parentheses: "dot_general".
@@ -84,7 +84,7 @@ std::string_view OpNameTail(std::string_view op_name);
 // dot_general"). Empty if both are unknown.
 std::string ScopeWords(std::string_view layer_group, std::string_view op_name);
 
-// A path in at most `width` columns, whole components from its end: "../mlp/wi_0".
+// At most `width` columns of a path: whole components from its end, as in "../mlp/wi_0".
 std::string ShortPath(std::string_view path, int width);
 
 }  // namespace xlatrace::report

@@ -2,9 +2,9 @@
 
 // Device time by source line and by call stack of the user.
 //
-// A line has two times: its own (ops whose user's line it is) and inclusive (all ops called from
-// it). Own times sum to the time that was added. Only the user's frames count, or the one line that
-// stands for a stack without any.
+// A line has two times: its own time (of ops whose user's line it is) and its inclusive time (of
+// all ops called from it). Own times sum to the added time. Only the user's frames count. A stack
+// without such frames counts for the one line that represents the stack.
 //
 // Thread-safety: one thread per RunDb; the results are plain data.
 
@@ -41,10 +41,10 @@ class SourceStacks {
 
   static Result<SourceStacks> Load(store::RunDb& db);
 
-  // Empty: no such stack.
+  // Empty if there is no such stack.
   const Stack& Of(int64_t stack_id) const;
-  // "model.py", or a path or its end from a component on: whether a frame lies there. `line`: this
-  // line only.
+  // True if the frame is in the given file: "model.py", a path, or whole last components of a path.
+  // With `line`, the line must match, too.
   static bool IsIn(const Frame& frame, std::string_view file, std::optional<int64_t> line = {});
 
  private:
@@ -58,8 +58,8 @@ class SourceFigures {
   // `stack_id` 0: no line is known.
   void Add(int64_t stack_id, model::Phase phase, int64_t ns, bool estimated);
 
-  // By own time. Where one line has more than nine tenths of all, its rows are one frame deeper,
-  // until they divide (ScopeFigure::via).
+  // By descending own time. If one line has more than nine tenths of the time, its rows are
+  // replaced by the next inner frames, repeatedly (ScopeFigure::via).
   std::vector<ScopeFigure> Lines() const;
   // The tree of the user's frames, parents before children, siblings by time.
   std::vector<StackFigure> Tree() const;

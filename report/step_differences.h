@@ -3,9 +3,10 @@
 // The reason why steps differ in time: compares the slowest with the fastest and finds the part of
 // a step with most of the difference.
 //
-// If devices wait for each other, the waiting time of all but the last appears as exposed
-// collectives. A mean over devices would then blame collectives for one device's computation. So if
-// exposed collectives differ among devices, the device with the least of them represents the step.
+// If devices wait for each other, the waiting time of all but the last device appears as exposed
+// collectives. A mean over devices would then attribute the computation of one device to
+// collectives. If exposed collectives differ among devices, the step is therefore represented by
+// the device with the smallest amount.
 //
 // Thread-safety: pure.
 
@@ -36,7 +37,8 @@ struct StepDifferences {
   std::optional<model::StepPart> part;
   struct Bar {
     int64_t step = 0;
-    double wall_ns = 0, part_ns = 0;  // The step's, mean over its devices; of it `part`.
+    double wall_ns = 0,
+           part_ns = 0;  // Time of the step and of its part `part`, as means over devices.
   };
   std::vector<Bar> bars;  // By number; of more than 10 the slowest, the median and the fastest.
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A table of a terminal: columns as wide as their content, one that takes what is left.
+// A table of a terminal. Columns are as wide as their content; one column gets the remaining width.
 //
-// Cells are made safe for a terminal here (base/terminal.h). Thread-safety: plain data.
+// The table makes cells safe for a terminal (base/terminal.h). Thread-safety: plain data.
 
 #ifndef XLATRACE_REPORT_TEXT_TABLE_H_
 #define XLATRACE_REPORT_TEXT_TABLE_H_
@@ -18,7 +18,7 @@ struct TextColumn {
   bool right = false;     // Numbers.
   int at_most = 1000;     // Columns of the terminal.
   bool path = false;      // Too long: whole components from the end ("../mlp/wi_0").
-  bool flexible = false;  // Takes what the others leave; one per table.
+  bool flexible = false;  // Gets the remaining width; at most one column per table.
 };
 
 class TextTable {
@@ -27,8 +27,8 @@ class TextTable {
 
   void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
-  // Heading and rows, none wider than `width`, no trailing blanks. Columns that do not fit at all
-  // are left out from the right.
+  // Heading and rows, at most `width` columns wide, without trailing blanks. If columns do not fit,
+  // the rightmost ones are omitted.
   std::vector<std::string> Lines(int width, bool ascii) const;
 
  private:
@@ -40,10 +40,11 @@ class TextTable {
 // "cell [3]:7" (a line in a cell of a notebook) is not broken.
 std::vector<std::string> Wrap(std::string_view text, int width);
 
-// Safe for a terminal; with `ascii`, everything else becomes '?'.
+// Text that is safe for a terminal. With `ascii`, all other characters become '?'.
 std::string Safe(std::string_view text, bool ascii);
 
-// A bar of part/whole of `width` columns, with eighths; with `ascii` of '#', '|' when it is short.
+// A bar for part/whole of `width` columns, in steps of an eighth. With `ascii`, the bar has '#', or
+// '|' if it is short.
 std::string Bar(double part, double whole, int width, bool ascii);
 
 }  // namespace xlatrace::report

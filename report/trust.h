@@ -19,17 +19,16 @@ std::string AttributedPercent(const Coverage& coverage);
 // 1 %.
 std::string AttributedOfRecording(const RunView& view);
 
-// The attributed share as the head of every output shows it.
+// The attributed share, as shown at the head of every output.
 struct Attributed {
   std::string text;  // "attributed 98.7%" or "no kernel is XLA's"; empty: no device time.
   std::string of;    // Whole of the share: " of the steps, 91.0% of the recording"; may be empty.
   std::string why;   // Definition: "device time that has an instruction".
-  bool foreign = false;  // No kernel is XLA's: there is no share.
-  bool low = false;      // So small that figures of ops cover only a part.
+  bool foreign = false;  // No kernel is from XLA, so there is no share.
+  bool low = false;      // The share is so small that figures of ops cover only a part of the time.
   std::string_view tone() const {
     return low ? "warn" : foreign ? "plain" : "";
-  }  // Style of its
-     // badge.
+  }  // CSS class of its badge.
 };
 Attributed AttributedWords(const RunView& view);
 

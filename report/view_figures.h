@@ -26,15 +26,16 @@ std::string_view PerStepWords(const RunView& view);
 
 // True: a CPU's profile shows only work that XLA runs, so gaps do not mean an idle host.
 bool OnCpuOnly(const RunView& view);
-// Devices with work, at least 1; of what a node has, some may have had none.
+// Number of devices with work, at least 1. A node of the model may have run on fewer devices.
 int64_t Workers(const RunView& view);
-// Whose time savings of a run without steps are: "of the run", "of 2 devices' time" where that is a
-// sum that may be longer than the run.
+// Owner of the time that savings of a run without steps refer to: "of the run", or "of 2 devices'
+// time" if the sum may be longer than the run.
 std::string OfRunWords(int64_t devices);
 inline std::string OfRunWords(const RunView& view) { return OfRunWords(Workers(view)); }
 // Kernels of another framework and copies, as in a trace of PyTorch.
 bool NothingIsXla(const RunView& view);
-// "not known"; if nearly all of it is in gaps that are too short, the text states that.
+// "not known", with an addition if nearly all of the time is in gaps that are too short for a
+// cause.
 std::string IdleCauseWords(const GapFigure& gap);
 
 // Busy time of ops that only wait: a TPU's `copy-done` occupies the device's line until the copy
@@ -45,7 +46,7 @@ struct WaitFigure {
                                      // ops".
 };
 WaitFigure WaitsOf(const RunView& view);
-// "97.0% of it waiting for copies"; empty where it is little.
+// For example "97.0% of it waiting for copies"; empty if the share is small.
 std::string BusyWaitWords(const RunView& view);
 
 }  // namespace xlatrace::report

@@ -28,7 +28,7 @@ struct FindingKind {
   std::string_view saves;      // Upper limit of the saving; "-": no saving.
 };
 
-// FindingTexts of a finding. "{name}" is replaced by a value of the finding. In titles, "{at}" is
+// The texts of a finding. "{name}" is replaced by a value of the finding. In titles, "{at}" is
 // replaced by the place: " at model.py:88", " in layers/3/mlp", " in fusion.12", or nothing.
 struct FindingTexts {
   std::string_view key;    // Id of the kind, or id and variant: "optimizer/fewer".
@@ -51,18 +51,19 @@ std::span<const FindingKind> Kinds();
 // All texts. A variant follows its kind.
 std::span<const FindingTexts> AllTexts();
 
-// FindingTexts of a kind, or of its variant. Empty texts of a variant are those of its kind. Empty
+// The texts of a kind, or of its variant. Empty texts of a variant are those of its kind. Empty
 // `key`: the kind has no texts.
 FindingTexts TextsOf(std::string_view id, std::string_view variant);
 std::string_view ActionOf(const FindingTexts& texts, Framework framework);
 
-// Replaces place holders; one without value is removed.
+// Replaces place holders; a place holder without a value is removed.
 std::string Fill(std::string_view pattern, const Values& values);
-// The same for a title. Shortens the longest values until the title fits. `at`: the place, empty or
-// with a preposition ("at model.py:88"). A place that has fewer than 12 columns left is removed.
+// The same for a title. The longest values are shortened until the title fits. `at`: the place,
+// empty or with a preposition ("at model.py:88"). If fewer than 12 columns are left for the place,
+// it is removed.
 std::string FillTitle(std::string_view pattern, const Values& values, std::string_view at);
 
-// "at model.py:88", "in layers/3/mlp" or "in fusion.12": the first of them that is known.
+// The first known of "at model.py:88", "in layers/3/mlp" and "in fusion.12".
 std::string PlaceInTitle(std::string_view source, std::string_view layer, std::string_view op);
 
 }  // namespace xlatrace::analysis::findings

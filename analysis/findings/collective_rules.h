@@ -29,8 +29,8 @@ void CheckSkew(const Context& context, const SameOps& same,
 int64_t CheckBandwidth(const Context& context, const SameOps& same,
                        const std::map<const Op*, Collective>& collectives, Report& report);
 
-// Collectives of one kind and size class that run at very different rates: the links cannot be the
-// cause of the slow ones.
+// Compares collectives of one kind and size class that run at very different rates. The same links
+// are fast for some of them, so the links are not the cause of the low rates.
 void CheckSiblings(const Context& context, const SameOps& same, Report& report);
 
 }  // namespace xlatrace::analysis::findings

@@ -23,7 +23,7 @@ struct Collective {
   const Op* op = nullptr;
   int64_t ns = 0;
   int64_t exposed_ns = 0;
-  int64_t bytes = 0;  // Size of one run; 0: unknown.
+  int64_t bytes = 0;  // Bytes of one execution; 0: unknown.
   // Durations and exposed parts of each device, by step and in order of time.
   std::map<model::Id, std::map<int64_t, std::vector<std::pair<int64_t, int64_t>>>> of_device;
   // One element per exchange: the duration on each device, and the exposed part.
@@ -33,8 +33,9 @@ struct Collective {
   int64_t exposed_wait_ns = 0;
 };
 
-// With one process per device, each process has its own module, so the same collective is another
-// op in each. Equal programs are detected by their fingerprints. OpOf returns one op for all.
+// With one process per device, each process has its own module, so the same collective is a
+// different op in each. Equal programs are detected by their fingerprints. OpOf returns the same op
+// for all processes.
 class SameOps {
  public:
   explicit SameOps(const Context& context);
@@ -48,8 +49,8 @@ class SameOps {
 // Collectives among the activities that findings are about (Context::InBasis).
 std::map<const Op*, Collective> CollectivesOf(const Context& context, const SameOps& same);
 
-// The last device to arrive does not wait. So the time that others take longer than the shortest of
-// an instance is waiting (kernels of NCCL spin until all ranks have arrived).
+// The last device to arrive does not wait. The time beyond the shortest duration in an exchange is
+// therefore waiting (kernels of NCCL spin until all ranks have arrived).
 void SplitWaiting(Collective& of);
 
 }  // namespace xlatrace::analysis::findings

@@ -35,15 +35,16 @@ struct Op {
   const OpFacts* facts = nullptr;    // Never null.
   const HloFacts* module = nullptr;  // Null: its HLO was not read.
   int64_t ns = 0;                    // Per steady step of one device.
-  double calls = 0;                  // The same.
-  int64_t launches = 0;              // Its activities in the basis, not per step.
+  double calls = 0;                  // Calls per steady step of one device.
+  int64_t launches = 0;              // Number of its activities in the basis, not per step.
   bool hidden = false;  // The profile does not show the threads that do its work (roofline.h).
 
   // Per call; empty if the cost model has no figure.
   std::optional<double> BytesPerSecond() const;
 };
 
-// Achievable rates of the device, per second; not those of the data sheet. Empty: unknown.
+// Achievable rates of the device, per second, which are below those of the data sheet. Empty:
+// unknown.
 struct Limits {
   std::optional<double> bytes;
   std::optional<double> f32, tf32, half;  // Operations: CUDA cores, tensor cores f32, 16 bit.
@@ -61,29 +62,33 @@ class Context {
   const model::AnalysisTables& analysis;
   const AnalysisOptions& options;
 
-  // True if the run has no steady step. Then all figures are sums of the whole run, over all
-  // devices, although names below contain `step`, and findings have low confidence.
+  // True if the run has no steady step. Then all figures are sums of the whole run over all
+  // devices, also those whose names contain `step`. Findings have low confidence.
   bool whole_run = false;
   TimeWords words = kStepWords;  // Words for these times, for the texts of rules.
-  int64_t steady_steps = 0;      // Typical ones: pairs of step and device.
+  int64_t steady_steps = 0;      // Number of typical steps: pairs of step and device.
   int64_t steady_count = 0;      // Distinct steady steps, whether typical or not.
   int64_t divisor = 1;           // Sums are divided by this; 1 for a whole run.
-  int64_t step_count = 0;        // Distinct typical steps of the device with most of them.
+  int64_t step_count =
+      0;  // Number of distinct typical steps on the device with the largest number.
   // The typical step. For a whole run its busy time, because the time of an idle host between
   // calls has no influence on the cost of an op.
   int64_t step_ns = 0;
-  int64_t span_ns = 0;     // The same, plus the idle time of a whole run.
-  int64_t device_ns = 0;   // Device time of one device; for a whole run of all devices.
+  int64_t span_ns = 0;  // Like step_ns, but with the idle time if the basis is a whole run.
+  int64_t device_ns =
+      0;  // Device time of one device, or of all devices if the basis is a whole run.
   double attributed = 1;   // Share of steady device time.
   double graph_share = 0;  // Share of device time in graphs with unknown nodes.
   bool on_gpu = false;
-  bool tensorflow = false;  // TensorFlow ran ops or called the programs: use its terms in advice.
-  bool pytorch = false;     // All kernels are PyTorch's, none is XLA's: use its terms in advice.
-  bool on_cpu = false;      // The host is the device: no waiting for launches or for the host.
+  bool tensorflow =
+      false;  // TensorFlow ran ops or called the programs, so advice uses the terms of TensorFlow.
+  bool pytorch = false;  // All kernels are from PyTorch and none is from XLA, so advice uses the
+                         // terms of PyTorch.
+  bool on_cpu = false;   // The host is the device: no waiting for launches or for the host.
   // Threads of a CPU run ops in parallel. Their times add up to more than the step, and the part of
   // the step that one op causes is unknown.
   bool side_by_side = false;
-  // Ops per step (or in the run) whose time is mostly recording cost; 0: not significant.
+  // Number of ops per step (or in the run) whose time is mostly recording cost; 0: not significant.
   double recorded_ops = 0;
   Limits limits;
   std::vector<Op> ops;  // By time.
@@ -95,9 +100,10 @@ class Context {
   double ShareOfWork(int64_t ns) const;
   std::string WorkShare(int64_t ns) const;  // "3.4% of the step", "3.1% of device time".
   int64_t PerStep(int64_t sum) const { return sum / divisor; }
-  // "3 gaps" per step (or in the run); "2 gaps over 10 steps" if a step has less than one.
+  // "3 gaps" per step (or in the run), or "2 gaps over 10 steps" if there is less than one per
+  // step.
   std::string Counted(int64_t count, std::string_view one, std::string_view many) const;
-  // Advice in the terms of the program's framework; JAX's if it is unknown.
+  // Advice in the terms of the program's framework, or of JAX if the framework is unknown.
   std::string_view Advice(std::string_view jax, std::string_view in_tensorflow,
                           std::string_view in_pytorch = {}) const {
     return tensorflow ? in_tensorflow : pytorch && !in_pytorch.empty() ? in_pytorch : jax;
@@ -113,7 +119,8 @@ class Context {
     return whole_run ? 0 : int64_t{analysis.step_of[activity].value_or(0)};
   }
 
-  // Achievable memory bandwidth, in bytes per second: the device's limit, else this program's best.
+  // Achievable memory bandwidth in bytes per second: the limit of the device, or else the best rate
+  // of this program.
   std::optional<double> MemoryRate() const { return memory_rate_; }
   bool MemoryRateIsOwn() const { return !limits.bytes && memory_rate_.has_value(); }
 
@@ -148,7 +155,8 @@ class Context {
   void FindMemoryRate();
 
   std::array<int64_t, kStepPartCount> parts_{};
-  std::vector<bool> in_steady_step_;  // Per activity. Rules read it in passes over all activities.
+  std::vector<bool>
+      in_steady_step_;  // One element per activity. Rules read it in passes over all activities.
   std::map<model::Id, HloFacts> modules_;
   std::vector<uint32_t> op_of_instruction_;  // Index + 1 into ops.
   std::optional<double> memory_rate_;
@@ -163,28 +171,27 @@ struct Site {
   const Op& largest() const { return *ops.front(); }
 };
 std::vector<Site> SitesOf(const Context& context, const std::vector<const Op*>& ops);
-// All ops as one site, at PlaceOf; `ops` by time, in the context's order.
+// All ops as one site, at PlaceOf. `ops` are in the order of the context, by descending time.
 Site AllOf(const Context& context, std::vector<const Op*> ops);
 
-// The line that identifies these ops best: it has most of their time, and least time of other ops.
-// A helper function that makes every product identifies none.
+// The line that identifies these ops best. It has most of their time and little time of other ops.
+// A helper function that computes every product identifies no op.
 std::string PlaceOf(const Context& context, const std::vector<const Op*>& ops);
 
-// One instruction of a program in several processes, each of which has its own module. An op's time
-// is the mean over the devices of all processes. So one execution of the instruction takes the sum
-// over its ops. By time, longest first; `op` is the longest op.
+// One instruction of a program in several processes, each of which has its own module. The time of
+// an op is the mean over the devices of all processes. The time of one execution is therefore the
+// sum over these ops. They are ordered by descending time; `op` is the longest.
 struct OneInstruction {
   const Op* op = nullptr;
   int64_t ns = 0;
 };
 std::vector<OneInstruction> InstructionsOf(const Context& context,
                                            const std::vector<const Op*>& ops);
-// "sort.3 and 2 others take 12.1 ms". The text names all summed ops, because the time of one op is
-// another figure elsewhere.
-// would be another figure elsewhere.
+// "sort.3 and 2 others take 12.1 ms". The text names all summed ops, because the time of a single
+// op is another figure in other outputs.
 std::string Takes(const Context& context, const Site& site);
 
-// A finding about ops, with its place, its claims, and the figures that every such finding has.
+// A finding about ops, with its place, its claims, and the figures that all such findings have.
 Finding FindingAbout(const Context& context, std::string_view id, const Site& site);
 
 // "GPU 1" as on the page; with the rank if several processes have a device of this number: "GPU 0,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Roles of evidence (key `role` of an entry of `finding.evidence`): programs that read evidence
+// Roles of evidence (key `role` of an entry of `finding.evidence`). Programs that read evidence
 // find an entry by its role, never by its text.
 
 #ifndef XLATRACE_ANALYSIS_FINDINGS_EVIDENCE_ROLES_H_

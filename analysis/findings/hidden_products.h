@@ -2,11 +2,11 @@
 
 // Products that a CPU computes in threads that its profile does not show.
 //
-// XLA:CPU hands large products (dot, convolution) to a pool of threads and continues, so the
-// recorded time of such an op is the hand-over. On a CPU, ops wait for data only. So a gap inside
-// an execution, before an op that reads a product's result, is that product's time. The attributed
-// time is at most the time that the product can need. (xla/backends/cpu/runtime/dot_thunk.cc,
-// convolution_thunk.cc: their events are asynchronous.)
+// XLA:CPU passes large products (dot, convolution) to a pool of threads and continues, so their
+// recorded time is only that of the call. On a CPU, ops wait for data only. A gap inside an
+// execution, before an op that reads the result of a product, is therefore time of that product.
+// The attributed time is at most the time that the product can need.
+// (xla/backends/cpu/runtime/dot_thunk.cc, convolution_thunk.cc: their events are asynchronous.)
 //
 // Thread-safety: pure functions of the context.
 
@@ -32,7 +32,7 @@ struct HiddenTime {
 // Empty for other devices than CPUs.
 HiddenTime HiddenTimeOf(const Context& context, const std::vector<Gap>& gaps);
 
-// Names the product in the evidence of these gaps that have none. `evidence`: by position.
+// Adds the product to the evidence of gaps without evidence. `evidence`: by position of the gap.
 void NameHiddenProducts(const Context& context, std::vector<model::GapEvidenceRow>& evidence);
 
 }  // namespace xlatrace::analysis::findings

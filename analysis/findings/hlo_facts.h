@@ -32,8 +32,9 @@ struct SourceFrame {
 // A matrix product: the one with the most work, if a fusion contains several.
 struct DotFacts {
   std::string lhs_type, rhs_type, result_type;
-  std::string precision;    // "highest", "high"; empty: the default.
-  std::string upcast_from;  // "bf16": an f32 operand was converted from it just before; else empty.
+  std::string precision;  // "highest", "high"; empty: the default.
+  std::string
+      upcast_from;  // "bf16" if an f32 operand was just converted from bf16; otherwise empty.
   int64_t odd_dimension = 0;  // A contiguous dimension with rows of no multiple of 16 bytes.
   int64_t padded_from = 0;    // A dimension that XLA pads for the product, before padding.
   int64_t padded_to = 0;
@@ -53,16 +54,16 @@ struct ScatterFacts {
 enum class Movement : uint8_t { kNone, kTranspose, kLayout, kCopy, kConvert, kPad };
 
 struct OpFacts {
-  bool known = false;  // The module holds the instruction.
+  bool known = false;  // The module contains the instruction.
   std::optional<int64_t> flops, bytes;
   std::optional<DotFacts> dot;
   std::optional<ScatterFacts> scatter;
-  Movement movement = Movement::kNone;      // Its only work.
+  Movement movement = Movement::kNone;      // Kind of data movement, if the op does nothing else.
   std::optional<int64_t> copied_parameter;  // Entry parameter that a copy copies whole.
   bool parameter_is_donated = false;
-  // The argument of the traced function that contains the copied parameter, or the parameter that
-  // could lend its memory to a result. "cache" for JAX's `cache[3]`, "args[1]" for `args[1]['w']`;
-  // empty: the HLO does not name it.
+  // The argument of the traced function that contains the copied parameter, or the parameter whose
+  // memory a result could reuse. "cache" for JAX's `cache[3]`, "args[1]" for `args[1]['w']`; empty:
+  // the HLO has no name.
   std::string argument;
   bool host_memory = false;    // Reads or writes memory of the host.
   bool host_callback = false;  // Calls Python.
@@ -73,7 +74,8 @@ struct OpFacts {
   int64_t slice_bytes = 0;  // Bytes that a dynamic-update-slice writes.
   bool in_loop = false;
   int64_t iterations = 0;  // The op is a loop, or wraps one. 0: neither, or unknown.
-  // Fills an array with one value, or copies such an array, for a loop to write its results into.
+  // The op fills an array with one value, or copies such an array, into which a loop writes its
+  // results.
   bool starts_stack = false;
   int64_t sorted_elements = 0;  // Elements of a sort.
   std::string sorted_type;
@@ -81,19 +83,19 @@ struct OpFacts {
   std::string inner_file;
   int64_t inner_line = 0;
   uint32_t frame = 0;  // 1-based into ModuleFacts::frames.
-  // The op whose result is read only by this one, in the same computation. The value is its
-  // position + 1 among the requested nodes (in Context: among its ops); 0: none. `passed_bytes` is
-  // the size of that result.
+  // The op whose result only this op reads, in the same computation. The value is its position + 1
+  // among the requested nodes (in Context: among its ops); 0: none. `passed_bytes` is the size of
+  // that result.
   uint32_t producer = 0;
   int64_t passed_bytes = 0;
   // Products (dots, convolutions) whose results this op reads, with the same numbering.
   std::vector<uint32_t> products_read;
-  // Results of at least 1 MiB that leave the program as new arrays, although a parameter could have
-  // lent its memory. Such a parameter has the same shape and type, and shares memory with no
+  // Results of at least 1 MiB that leave the program as new arrays, although a parameter's memory
+  // could have been reused. Such a parameter has the same shape and type, and shares memory with no
   // result.
   int64_t fresh_result_bytes = 0;
-  // For an op that is computed again: bytes to keep instead, per call. For the copy of a parameter:
-  // bytes that the copy holds at the peak (memory_facts.h).
+  // For a recomputed op: bytes per call to keep instead. For the copy of a parameter: bytes that
+  // the copy needs at the peak (memory_facts.h).
   int64_t memory_bytes = 0;
 };
 
@@ -103,12 +105,12 @@ struct HloFacts {
   int64_t parameters = 0;
   bool has_aliases = false;
   std::string parameter_shapes;  // "f32[8,16], ..." of the entry computation.
-  // Memory of the program as it is; 0: not requested, or unknown.
+  // Peak memory of the program; 0: not requested, or unknown.
   int64_t peak_bytes = 0;
-  bool peak_from_assignment = false;  // Else an estimate from live ranges.
+  bool peak_from_assignment = false;  // False: the peak is an estimate from live ranges.
 };
 
-// `nodes`: instruction indices; kNoIndex gives facts that are not `known`.
+// `nodes`: instruction indices. kNoIndex gives facts whose `known` is false.
 HloFacts FactsOf(const model::HloModule& module, const std::vector<uint32_t>& nodes,
                  model::UserCode user_code = model::UserCode());
 

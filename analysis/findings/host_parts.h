@@ -14,8 +14,8 @@
 
 namespace xlatrace::analysis::findings {
 
-// Divides the time of the claimed gaps over range texts, and adds the three largest texts with at
-// least a tenth of it. A range that lasts most of a step (the step's own mark) is replaced by the
+// Divides the time of the claimed gaps over range texts. Adds the three largest texts with at least
+// a tenth of the time. A range that lasts most of a step (the step's own mark) is replaced by the
 // ranges within it. Calls of the runtime and frames of Python are not parts. For each device, the
 // thread counts whose ranges cover most of the gaps. Adds nothing if ranges are not recorded, or if
 // no text has a tenth.

@@ -23,11 +23,11 @@ namespace xlatrace::analysis::findings {
 // Adds the call in which the host waits longest (cudaStreamSynchronize, without version suffix),
 // its time and its number of calls, in the basis. The device may be busy in that time, so the time
 // is not idle time. Adds nothing if calls are not recorded. Also adds and returns the ranges in
-// which most of these calls were made ("aten::to > aten::copy_"); empty if no place has most.
-// `waits`: receives the number of these calls in the basis.
+// which most of these calls were made ("aten::to > aten::copy_"); empty if no ranges have most of
+// them. `waits`: receives the number of these calls in the basis.
 std::string AddHostWaits(const Context& context, Finding& finding, int64_t* waits = nullptr);
 
-// Time of the claimed gaps in which no wait of the host ended. These gaps lie between the launches
+// Time of the claimed gaps in which no wait of the host ended. Such gaps lie between the launches
 // after a wait, while the queue fills again.
 int64_t RefillingNs(const Context& context, const GapClaims& claims);
 

@@ -24,8 +24,8 @@ std::optional<DeviceLag> LagOf(const Context& context);
 // Returns the op of an activity of any process; null: none.
 using OpOfActivity = std::function<const Op*(size_t)>;
 
-// Writes title, action and evidence. Returns the op that is responsible: one that takes longer on
-// this device by at least half of the excess. Otherwise null.
+// Writes title, action and evidence. Returns the responsible op, whose time on this device is
+// longer by at least half of the excess; otherwise null.
 const Op* DescribeLag(const Context& context, const DeviceLag& lag, const OpOfActivity& op_of,
                       Finding& finding);
 

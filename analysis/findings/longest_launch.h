@@ -3,8 +3,8 @@
 // The longest launch of each op in steady steps. It represents the op's kernel, launch dimensions
 // and occupancy.
 //
-// One pass over the activities, so a rule makes it when it needs it. Borrows the context.
-// Thread-safety: immutable once made.
+// Construction takes one pass over the activities, so rules construct it only when they need it.
+// Borrows the context. Thread-safety: immutable after construction.
 
 #ifndef XLATRACE_ANALYSIS_FINDINGS_LONGEST_LAUNCH_H_
 #define XLATRACE_ANALYSIS_FINDINGS_LONGEST_LAUNCH_H_
@@ -21,11 +21,11 @@ class LongestLaunches {
  public:
   explicit LongestLaunches(const Context& context);
 
-  // Null: it has none in steady steps.
+  // Null: the op has no launches in steady steps.
   const model::LaunchConfig* ConfigOf(const Op& op) const;
   // Null: registers and blocks are unknown.
   const model::OccupancyRow* OccupancyOf(const Op& op) const;
-  // A kernel of a library rather than one that XLA made.
+  // True for a kernel of a library, false for a kernel that XLA generated.
   bool IsLibrary(const Op& op) const;
   // Share of the op's time in steady steps during which a collective ran on the device.
   double ShareBesideCollectives(const Op& op) const;

@@ -31,16 +31,17 @@ struct MemoryFacts {
   // XLA's allocations if their assignment is known, otherwise by live ranges.
   int64_t peak_bytes = 0;
   bool from_assignment = false;
-  std::vector<int64_t> bytes;  // One value per requested node; see each function.
+  std::vector<int64_t> bytes;  // One value per requested node; each function states its meaning.
 };
 
-// Bytes of each node's results that are read by instructions that are not computed again. Backward
-// needs these, so they would be kept from the first time on. `again`: per instruction.
+// Bytes of each node's results that instructions without recomputation read. Backward needs these
+// results, so without recomputation they would be kept. `again`: per instruction, true if it is
+// recomputed.
 MemoryFacts KeptWithoutRecomputation(const model::HloModule& module,
                                      const std::vector<uint32_t>& nodes,
                                      const std::vector<bool>& again);
 
-// Bytes that each node's results hold at the peak.
+// Bytes at the peak for the results of each node.
 MemoryFacts HeldAtPeak(const model::HloModule& module, const std::vector<uint32_t>& nodes);
 
 }  // namespace xlatrace::analysis::findings

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// For how many shapes programs of one name were compiled, as far as their HLO is known.
+// Number of shapes for which programs of one name were compiled, as far as their HLO is known.
 //
 // Thread-safety: pure.
 
@@ -16,8 +16,8 @@
 
 namespace xlatrace::analysis::findings {
 
-// Different shapes of parameters among these modules, layouts left aside; 0 when no HLO is known.
-// Equal programs, and those that differ in a constant alone, count once.
+// Number of different parameter shapes among these modules, without regard to layouts; 0 if no HLO
+// is known. Programs that are equal, or differ only in a constant, count once.
 int64_t DifferentShapes(const model::AttributionTables& attribution,
                         const std::set<model::Id>& modules);
 }  // namespace xlatrace::analysis::findings

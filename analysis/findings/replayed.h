@@ -3,12 +3,12 @@
 // Savings of findings, by replay: each finding's change alone, and all changes together.
 //
 // A rule may set the effect of its advice (Finding::change). Otherwise the change follows from the
-// claims: ops take less by the rule's saving, and gaps are closed. The rule's saving is an upper
-// bound, because it counts time anywhere. Replay computes how much shorter the step becomes.
-// Some findings keep the rule's figures ("at most"): those that cannot be replayed, and ops on
-// parallel threads of a CPU. There the pool gives a free thread the work of the others, and cores
-// share their caches, but replay leaves each op where it ran. Its estimate was a fifth of the truth
-// in a training whose scan saved less (docs/explanation/replay.md).
+// claims: ops become faster by the rule's saving, and gaps are closed. The rule's saving is an
+// upper bound, because it counts time anywhere. Replay computes how much shorter the step becomes.
+// Findings that cannot be replayed keep the rule's figures ("at most"). Ops on parallel threads of
+// a CPU do, too. There the pool gives a free thread the work of the others, and cores share their
+// caches, but replay leaves each op on its thread. In a training whose scan saved less, the
+// estimate was a fifth of the real saving (docs/explanation/replay.md).
 //
 // Thread-safety: immutable after construction; borrows its arguments.
 
@@ -32,9 +32,9 @@ class Replayed {
 
   // Replaces the rule's savings by those of the replay. `saves_high_ns` is how much shorter the
   // step becomes. `saves_low_ns` is the lower end (range of the replay, and the rule's certain
-  // part). Sets `change`, `at_most_ns`, basis and error. Leaves a finding's figures unchanged if it
-  // cannot be replayed. Also leaves them if a wait is removed but saves less than `least_ns`,
-  // because another remedy may save more.
+  // part). Sets `change`, `at_most_ns`, basis and error. A finding that cannot be replayed keeps
+  // its figures. A finding that removes a wait keeps them if the replayed saving is less than
+  // `least_ns`, because another change may save more.
   void Price(int64_t least_ns, Finding& finding) const;
 
   // Length of the step with this change; empty if no step is predicted.
@@ -42,8 +42,9 @@ class Replayed {
 
  private:
   std::optional<replay::Change> ChangeOf(const Finding& finding) const;
-  // The most that a step of several devices can save by faster ops, mean of all steps. The slowest
-  // device decides, so each op counts with its saving on the device where this is largest.
+  // The largest saving of a step of several devices by faster ops, as a mean over all steps. The
+  // slowest device determines the step, so each op counts with its saving on the device where this
+  // is largest.
   int64_t MostSaved(const replay::Change& change) const;
   // Times are means of all devices, but a step ends with the slowest device. If the step becomes
   // shorter by more than the mean time of the changed ops, adds their time on the longest device.

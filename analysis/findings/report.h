@@ -26,7 +26,7 @@
 
 namespace xlatrace::analysis::findings {
 
-// Numbers that `show` and `query` give again: text, value, unit, handle ("o17") or none.
+// Numbers that `show` and `query` also print: text, value, unit, and a handle ("o17") or none.
 class Evidence {
  public:
   Evidence& Add(std::string_view text, int64_t value, std::string_view unit,
@@ -49,7 +49,7 @@ class Evidence {
   Evidence& OfDevice(std::string_view device);
   // Idle time of the gaps that the finding claims. NameIdle adds the cause later (idle.h).
   Evidence& AddIdle(std::string_view text, int64_t ns);
-  // Turns the item of AddIdle into idle time of one cause. Returns false if there is none.
+  // Turns the item of AddIdle into idle time of one cause. Returns false if there is no such item.
   bool NameIdle(std::string_view text, model::GapCause cause);
 
  private:
@@ -68,7 +68,7 @@ Sure OneLower(Sure sure);
 // takes 3.10 ms only to move data (model.py:88)".
 struct Statement {
   std::string what;
-  std::string why = {};      // Empty: `what` is complete.
+  std::string why = {};      // Empty: `what` is a complete sentence.
   std::string place = {};    // " (model.py:88)"; dropped if the sentence is too long.
   std::string reason = {};   // `why` as a sentence that begins with a word, not a name.
   std::string joint = ": ";  // Between the two.
@@ -84,7 +84,7 @@ struct Finding {
   // Selects the texts of the finding, with `values` for their place holders (catalogue.h).
   std::string variant;
   Values values;
-  // Report::Add fills these three from the catalogue if they are empty.
+  // If these three are empty, Report::Add fills them from the catalogue.
   std::string title, action, how_to_check;
   // The fact for the first line of the screen: subject, place, and share with its whole. At most
   // 150 characters. Empty: the title is used.
@@ -114,8 +114,8 @@ struct Finding {
   std::optional<int64_t> saves_error_ns;  // Possible error of the saving, in both directions.
   // Limits all other findings: ranks first, and has no saving.
   bool about_data = false;
-  // Has no saving either, and ranks only before findings that save little (report.cc). The run's
-  // data does not answer the question of its user.
+  // The finding also has no saving, and ranks only before findings that save little (report.cc).
+  // The recording lacks the data that its user needs.
   bool before_small = false;
   // Names the largest op for which no rule has advice. Has no saving, and ranks last.
   bool no_remedy = false;
@@ -127,7 +127,7 @@ struct Finding {
   int64_t run_ns = 0;
 };
 
-// A cause that is ruled out, with its number: "copies: 0.1% of the step is exposed copying".
+// A cause that was excluded, with its number: "copies: 0.1% of the step is exposed copying".
 struct LookedAt {
   std::string what, figure;
   std::string more = {};  // Details too long for a list such as "copies (0.1% ...)".
@@ -151,7 +151,7 @@ class Report {
   // Records that a rule lacks data; `text` names the missing data.
   void Withhold(std::string_view id, std::string text);
 
-  // Basis of savings: a steady step of one device, or the whole run of all devices.
+  // Basis of savings: a steady step of one device, or the whole run on all devices.
   struct Basis {
     int64_t whole_ns = 0;     // The whole of all savings: their upper limit.
     int64_t least_of_ns = 0;  // Savings must be at least 1 % of this.
@@ -181,7 +181,7 @@ class Report {
   Framework framework_;
   std::vector<Finding> findings_;
   std::vector<model::RuledOutRow> ruled_out_;
-  std::vector<std::string> fine_handles_;  // One per fine entry; empty: none.
+  std::vector<std::string> fine_handles_;  // One handle per excluded cause; empty: none.
   std::vector<std::string> found_ids_;     // Ids of ranked findings; their ops: `claimed_`.
   std::map<std::string, int64_t, std::less<>> claimed_;
   replay::Change together_;

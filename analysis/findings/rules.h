@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The rules, one file per family. From the context a rule writes findings, causes ruled out, or the
-// data that it lacks. Ids are stable; docs/reference/findings.md has the
-// catalogue.
+// The rules, one file per family. From the context a rule derives findings, excluded causes, or the
+// data that it lacks. Ids are stable; docs/reference/findings.md has the catalogue.
 
 #ifndef XLATRACE_ANALYSIS_FINDINGS_RULES_H_
 #define XLATRACE_ANALYSIS_FINDINGS_RULES_H_
@@ -16,7 +15,8 @@ namespace xlatrace::analysis::findings {
 // `warmup_in_average`, `hidden_work`, `source_lines`. Need no steady step.
 void CheckData(const Context& context, Report& report);
 void CheckWarmUp(const Context& context, Report& report);
-// Repeated compilation: `recompile`. Needs no steady step, because such a run has none.
+// Repeated compilation: `recompile`. Needs no steady step, because a run with repeated compilation
+// has none.
 void CheckCompilation(const Context& context, Report& report);
 // Rules for recorded compilations with causes; false: the process recorded none. `recompile`,
 // `slow_compile`, `baked_constant`, `cache_miss`, `slow_import`. In any case `autotuning`.

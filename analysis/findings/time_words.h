@@ -24,7 +24,7 @@ struct TimeWords {
   // After a share of the time of ops (Context::ShareOfWork).
   std::string_view of_work;
 
-  // "12.3 ms per step"; also a name in evidence: "such copies, per step".
+  // "12.3 ms per step"; also used for names in evidence: "such copies, per step".
   std::string PerStep(std::string_view what) const {
     return std::string(what).append(" ").append(per_step);
   }

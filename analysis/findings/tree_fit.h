@@ -2,8 +2,8 @@
 
 // Findings limited to the nodes of the time tree that they belong to.
 //
-// No saving exceeds its node. A saving that is less than 1 % of the step, or of the recorded time
-// if it lies between steps, is removed.
+// A saving is limited to the time of its node. A saving below 1 % of the step (or of the recorded
+// time, if it lies between steps) is removed.
 //
 // Savings of the run and savings per step are two lists, one after the other. Savings per step come
 // first if steps are at least half of the recorded time.

@@ -2,11 +2,11 @@
 
 // The purpose of each value of a program: parameter, optimizer state, gradient, activation, ...
 //
-// Dataflow decides. An input of the program is a parameter if forward work reads it and optimizer
-// work updates it. In a program without gradients, an input is a parameter if a product combines it
-// with a value that does not depend on it. An input is optimizer state if only optimizer work reads
-// it. An input that dataflow leaves open takes the purpose of its siblings in the argument tree
-// ("params['w']" and "params['b']"). A value that depends on parameters only is a copy of
+// The purpose follows from dataflow. An input of the program is a parameter if forward work reads
+// it and optimizer work updates it. In a program without gradients, an input is a parameter if a
+// product combines it with a value that does not depend on it. An input is optimizer state if only
+// optimizer work reads it. If dataflow leaves an input undecided, its siblings in the argument tree
+// decide ("params['w']" and "params['b']"). A value that depends on parameters only is a copy of
 // parameters.
 //
 // Thread-safety: immutable after construction.
@@ -35,9 +35,9 @@ class BufferOwners {
   // The result of an instruction. `shape` is the shape of the leaf.
   model::BufferOwner OfValue(uint32_t instruction, std::string_view shape) const;
 
-  // The instruction whose layer, phase and line describe a value. For a copy, it describes the
-  // value that was copied; for an input, its first reader; without a line, the nearest user or
-  // operand.
+  // The instruction whose layer, phase and line describe a value. For a copy, this is the
+  // instruction of the copied value. For an input, it is its first reader, or without a line, the
+  // nearest user or operand.
   uint32_t DescribedBy(uint32_t instruction) const;
 
  private:
@@ -57,11 +57,12 @@ class BufferOwners {
   std::vector<uint32_t> entry_inputs_;
   std::vector<model::BufferOwner> inputs_;  // By instruction.
   std::vector<bool> decided_;
-  std::vector<bool> updated_;  // An output of the same type replaces the input.
+  std::vector<bool> updated_;  // Per input: an output of the same type replaces it.
   std::vector<bool> updated_by_optimizer_;
-  std::vector<bool> updated_by_gradient_;  // The output that replaces it depends on gradients.
-  std::vector<bool> from_inputs_;          // Depends on any input.
-  std::vector<bool> from_data_;            // Depends on inputs that are no parameters.
+  std::vector<bool>
+      updated_by_gradient_;        // Per input: the output that replaces it depends on gradients.
+  std::vector<bool> from_inputs_;  // Depends on any input.
+  std::vector<bool> from_data_;    // Depends on inputs that are no parameters.
   std::vector<bool> from_parameters_;
   std::vector<bool> into_optimizer_;  // Optimizer work reads the value, perhaps moved first.
 };

@@ -3,10 +3,10 @@
 // The buffers of one module: each value that XLA placed in memory, with its purpose, its live range
 // and its part of the peak.
 //
-// The buffer assignment decides places and sizes, so parts of the peak sum to XLA's total. Live
+// Places and sizes come from the buffer assignment, so parts of the peak sum to XLA's total. Live
 // ranges come from the schedule (analysis/live_values.h). An allocation outside the heap
-// (parameter, result, constant) is reserved for the whole program. It belongs to its own purpose.
-// The heap belongs to the values that are alive.
+// (parameter, result, constant) is reserved for the whole program and has its own purpose. Heap
+// memory is attributed to the live values.
 //
 // Thread-safety: pure.
 

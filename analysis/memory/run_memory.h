@@ -2,8 +2,8 @@
 
 // Buffers and memory over time of the programs of a run (views `buffer` and `memory_over_time`).
 //
-// Positions of the schedule have the times of one recorded execution: of the complete executions of
-// the program, the one with the median duration. Programs that only tune kernels have no rows.
+// Positions of the schedule get times from one recorded execution: the complete execution of the
+// program with median duration. Programs that only tune kernels have no rows.
 //
 // Thread-safety: pure.
 

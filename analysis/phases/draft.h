@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The phases of one module during their decision: each instruction's own evidence, the decisions so
-// far, and queries that all stages share.
+// The phases of one module during their decision: the evidence of each instruction, the decisions
+// so far, and queries that all stages share.
 //
 // The stages are the other files of this folder; analysis/phase_dataflow.cc runs them in order.
-// Each stage decides what earlier stages left open, and may replace their weak decisions.
+// Each stage decides undecided instructions and may replace weak decisions of earlier stages.
 //
 // Not thread-safe. Borrows the arguments of its constructor.
 
@@ -51,7 +51,7 @@ class Draft {
  public:
   using Line = std::pair<std::string_view, int32_t>;  // Source file and line.
 
-  // Starts with the decisions that names alone allow.
+  // Starts with the decisions that follow from names alone.
   Draft(const ModuleGraph& graph, const std::vector<NodeFacts>& facts, const ModuleStyle& style,
         model::ModuleRole role);
 
@@ -74,13 +74,13 @@ class Draft {
   // Decided, but a later stage may replace the decision.
   bool IsWeak(uint32_t node) const { return weak_[node]; }
 
-  // Decides a node with itself as the origin; keeps its weakness.
+  // Decides a node with itself as the origin; its weakness does not change.
   void Decide(uint32_t node, model::Phase phase) { phases_[node] = {phase, node}; }
   void SetWeak(uint32_t node, bool weak) { weak_[node] = weak; }
-  // The decision about a node; TakeOver gives it to another node.
+  // The decision about a node, which TakeOver gives to another node.
   NodePhase DecisionOf(uint32_t node) const { return phases_[node]; }
   void TakeOver(uint32_t node, NodePhase decision) { phases_[node] = decision; }
-  // Sets a phase without any name as origin: the node stays open.
+  // Sets a phase without an origin; the node stays undecided.
   void LeaveWith(uint32_t node, model::Phase phase) { phases_[node].phase = phase; }
 
   // Depends on an input of the program (or on random numbers); constants do not.
@@ -99,8 +99,8 @@ class Draft {
   // Lines with decided work for which `has` is true.
   std::set<Line> LinesOf(bool (*has)(model::Phase)) const;
 
-  // Decided computing nodes whose phase satisfies `has`. `only_from_inputs` leaves out constants:
-  // XLA shares them between phases, so a constant carries one phase's name into all others.
+  // Decided computing nodes whose phase satisfies `has`. `only_from_inputs` excludes constants: XLA
+  // shares them between phases, so a constant may have the name of any of these phases.
   std::vector<bool> Seeds(bool (*has)(model::Phase), bool only_from_inputs) const;
 
   std::vector<NodePhase> Take() && { return std::move(phases_); }

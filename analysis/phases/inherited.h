@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Phases of instructions whose own name does not decide: containers, elements of tuples,
-// collectives and others. They come from the contents, the carried values, the users and operands.
+// collectives and others. They follow from the contents, the carried values, the users and the
+// operands.
 
 #ifndef XLATRACE_ANALYSIS_PHASES_INHERITED_H_
 #define XLATRACE_ANALYSIS_PHASES_INHERITED_H_
@@ -10,8 +11,8 @@
 
 namespace xlatrace::analysis::phases {
 
-// The last stage. After it, a node is open only in a main module without any name. A node gets
-// phase `other` if neither its users nor its operands have a phase.
+// The last stage. After this stage, a node is undecided only in a main module without any name. A
+// node gets phase `other` if neither its users nor its operands have a phase.
 void DecideInherited(Draft& draft);
 
 }  // namespace xlatrace::analysis::phases

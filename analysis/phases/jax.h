@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Phases that JAX's names leave open in a module with gradients.
+// Phases that do not follow from JAX's names in a module with gradients.
 //
 // - Since 0.7 every differentiated op is marked. So an unmarked op lies outside of the
 //   differentiation: optimizer, metrics, or work hoisted out of a loop.
@@ -17,14 +17,15 @@
 
 namespace xlatrace::analysis::phases {
 
-// JAX 0.7 and later. An op used by marked work stays open: it gets its user's phase.
+// JAX 0.7 and later. An op that marked work uses stays undecided and gets the phase of its user.
 void DecideUnmarkedJax(Draft& draft, const Relations& relations);
 
 // JAX until 0.6.
 void DecideUnmarkedOldJax(Draft& draft, const Relations& relations);
 
-// In an old `remat/`, an op used by the forward pass is the one that the recomputation repeats: XLA
-// has merged the two. It depends on no gradient, so call this before relations are computed.
+// In an old `remat/`, an op that the forward pass uses is the op that recomputation repeats,
+// because XLA merged the two. It depends on no gradient, so call this function before relations are
+// computed.
 void DecideMergedRemat(Draft& draft);
 
 // In an old `remat/`, ops that do not depend on a cotangent are recomputation.

@@ -4,10 +4,10 @@
 //
 // The model is every forward layer and matrix product. It is followed by its head, made of ops that
 // heads have (a bias, an activation, a reshape), and then by the loss. The loss starts with the
-// first op that no head has, or that a function named after a loss calls. The loss includes all ops
-// that depend on that op. Work on inputs that leads neither into the model nor into its head is
-// loss too: labels, regularisers. Work on the source line of a matrix product is loss only behind
-// the model, and only if it leads to one number.
+// first op that no head has, or that a function named after a loss calls. It includes all ops that
+// depend on that op. Work on inputs that leads neither into the model nor into its head also
+// belongs to the loss: labels, regularisers. Work on the source line of a matrix product is loss
+// only after the model, and only if it leads to one number.
 
 #ifndef XLATRACE_ANALYSIS_PHASES_LOSS_REGION_H_
 #define XLATRACE_ANALYSIS_PHASES_LOSS_REGION_H_
@@ -16,7 +16,7 @@
 
 namespace xlatrace::analysis::phases {
 
-// Turns weakly decided forward work into loss; changes nothing else.
+// Changes weakly decided forward work to loss, and nothing else.
 void DecideLoss(Draft& draft);
 
 }  // namespace xlatrace::analysis::phases

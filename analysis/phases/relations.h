@@ -17,9 +17,11 @@ namespace xlatrace::analysis::phases {
 struct Relations {
   std::vector<bool> after_forward;  // Depends on forward or loss work.
   std::vector<bool> after_backward;
-  std::vector<bool> before_forward;   // Forward or loss work depends on it.
-  std::vector<bool> before_backward;  // Backward or recomputing work depends on it.
-  std::vector<bool> before_layers;    // Forward work without the loss depends on it.
+  std::vector<bool> before_forward;  // Per instruction: forward or loss work depends on it.
+  std::vector<bool>
+      before_backward;  // Per instruction: backward or recomputing work depends on it.
+  std::vector<bool>
+      before_layers;  // Per instruction: forward work other than the loss depends on it.
   bool has_backward = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Phases that TensorFlow's names leave open in a module with gradients.
+// Phases that do not follow from TensorFlow's names in a module with gradients.
 //
 // tf.recompute_grad has no mark: scoped forward ops that depend on a gradient are recomputation.
 // Ops outside of any name scope are loss, metrics, counters or updates, by their dependences and

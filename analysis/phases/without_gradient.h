@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Modules without any mark of a gradient: inference, helpers and separate updates. Training steps
-// of JAX until 0.6 without any scope only look like such a module.
+// without any scope of JAX until 0.6 look the same.
 
 #ifndef XLATRACE_ANALYSIS_PHASES_WITHOUT_GRADIENT_H_
 #define XLATRACE_ANALYSIS_PHASES_WITHOUT_GRADIENT_H_

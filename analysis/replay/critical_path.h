@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The critical path of a step on a device: the chain of causes from its end back to its start. Its
-// parts follow each other without a hole, so they sum to the step, to the nanosecond.
+// The critical path of a step on a device: the chain of causes from the end of the step back to its
+// start. Its parts are contiguous, so they sum exactly to the step.
 //
 // From the end of the step, the path goes back along the binding edge of each node. A node's own
 // time is kernel, copy or collective. The lag before it is gap, or host if the cause is a host
@@ -24,7 +24,7 @@
 namespace xlatrace::analysis::replay {
 
 struct PathPart {
-  uint32_t node = 0;  // For a gap: the node after it.
+  uint32_t node = 0;  // For a gap: the next node.
   int64_t start_ns = 0, end_ns = 0;
   model::PathKind kind = model::PathKind::kGap;
 };
@@ -36,7 +36,7 @@ std::vector<PathPart> CriticalPath(const Graph& graph, const Times& times, const
                                    const Setting& setting = {},
                                    PathOver over = PathOver::kAllDevices);
 
-// Per node; INT64_MAX: no node waits for it.
+// Slack per node; INT64_MAX: no node waits for it.
 std::vector<int64_t> SlackOf(const Graph& graph, const Times& times, const Setting& setting = {});
 
 }  // namespace xlatrace::analysis::replay

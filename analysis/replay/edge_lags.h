@@ -15,8 +15,8 @@ namespace xlatrace::analysis::replay {
 // recorded lags of all other edges: they get the usual lag of their kind, at most the recorded one.
 void SettleLags(Graph& graph);
 
-// Work that overlaps a member of a group may begin before all members have arrived: its edge leaves
-// the member's start. Call after groups are known.
+// Work that overlaps a member of a group may begin before all members have arrived. Its edge then
+// leaves the start of the member. Call this after groups are known.
 void FollowStartsOfMembers(Graph& graph);
 
 }  // namespace xlatrace::analysis::replay

@@ -30,8 +30,8 @@ class Factors {
   const Change& change_;
   std::vector<double> of_label_;   // By label id.
   std::vector<double> of_config_;  // By configuration id.
-  std::vector<double> foreign_;    // The same for activities without instruction.
-  // By lane id: open activities, each with the factor of all that is nested in it.
+  std::vector<double> foreign_;    // Factors of activities without an instruction.
+  // By lane id: open activities, each with the factor of all activities nested in it.
   std::vector<std::vector<std::pair<uint32_t, double>>> open_;
 };
 

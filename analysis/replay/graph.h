@@ -2,9 +2,10 @@
 
 // The graph of dependences of a run, which replay walks.
 //
-// Nodes are pieces of device activities and host calls. An activity is cut where others are nested
-// in it. A call that waits is two nodes: its start and its return. An edge leads from a cause to
-// the node that waited for it. Its lag is the time from the cause to the start of the node. Kinds:
+// Nodes are pieces of device activities and host calls. An activity is cut where other activities
+// are nested in it. A call that waits is two nodes: its start and its return. An edge leads from a
+// cause to the node that waited for it. Its lag is the time from the cause to the start of the
+// node. Kinds:
 //   lane     the piece before it on its stream or thread
 //   launch   the start of the host call that launched it
 //   thread   the call before it on its host thread: the lag is the host's work in between
@@ -23,10 +24,10 @@
 // finished all its work, and the host called within 300 us after that, without calls in between.
 // The time since its last call must be unusually long, or at least ten times the time after the
 // device's end. A wait is also inferred if the gap's cause is a wait. If the host called later, it
-// may have waited or not: replay can assume either (`maybe_waits`).
+// is unknown whether it waited; replay can assume either (`maybe_waits`).
 //
-// Kernels of one collective on several devices are a group: each ends a fixed time after the last
-// of them has begun.
+// Kernels of one collective on several devices are a group. Each of them ends a fixed time after
+// the last of them has begun.
 //
 // The binding edge of a node is the one whose cause came last. It has the recorded lag, so that
 // replay reproduces the recorded times. Other edges have the usual lag of their kind, at most the
@@ -67,7 +68,7 @@ struct Input {
 enum class NodeKind : uint8_t { kActivity, kCall, kReturn };
 enum class EdgeKind : uint8_t { kLane, kLaunch, kThread, kWait, kData, kSeen, kBehind };
 inline constexpr size_t kEdgeKindCount = 7;
-inline constexpr int64_t kNoEdgeLagNs = INT64_MIN;  // As a lag: the edge does not count.
+inline constexpr int64_t kNoEdgeLagNs = INT64_MIN;  // As a lag: the edge is ignored.
 inline constexpr uint32_t kNoNodeIndex = UINT32_MAX;
 
 struct Node {
@@ -102,7 +103,8 @@ struct Span {
   bool typical = false;             // StepRow::typical.
 };
 
-// A possible wait. If it is assumed, the edge gets this lag, and the thread's edge does not count.
+// A possible wait. If the wait is assumed, the edge gets this lag, and the edge of the thread is
+// ignored.
 struct MaybeWait {
   uint32_t node = 0;
   uint32_t edge = 0;
@@ -111,7 +113,7 @@ struct MaybeWait {
 
 struct Graph {
   std::vector<Node> nodes;           // Causes come before their effects.
-  std::vector<uint32_t> first_edge;  // Per node, and one past the last.
+  std::vector<uint32_t> first_edge;  // First edge per node, with one additional element at the end.
   std::vector<Edge> edges;
   std::vector<uint32_t> groups;  // Members of each, from 1.
   std::vector<Span> spans;       // By step, device.

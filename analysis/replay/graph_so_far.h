@@ -37,11 +37,11 @@ class GraphSoFar {
   std::span<const Edge> Edges() const {
     return std::span<const Edge>(graph_.edges).subspan(graph_.first_edge.back());
   }
-  // The latest time of all causes of the current node; INT64_MIN: it waited for nothing.
+  // The latest time of all causes of the current node; INT64_MIN: it has no cause.
   int64_t LatestCause() const;
 
-  // Lanes are those of the pieces. A node inside another on its lane ends before the outer one, so
-  // later nodes wait for the outer one.
+  // Lanes are those of the pieces. A node that is nested in another node on its lane ends first, so
+  // later nodes wait for the outer node.
   uint32_t LastOn(uint32_t lane) const { return on_lane_[lane]; }
   void PutOn(uint32_t lane);
   // The latest end on any of the lanes that is not after `time_ns`.
@@ -53,7 +53,7 @@ class GraphSoFar {
  private:
   Graph& graph_;
   std::vector<uint32_t> on_lane_;
-  std::vector<uint32_t> before_;  // Per node: its predecessor on its lane.
+  std::vector<uint32_t> before_;  // Per node: the previous node on its lane.
 };
 
 }  // namespace xlatrace::analysis::replay

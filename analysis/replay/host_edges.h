@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Causes of host calls: the call before them on their thread, and the device. A wait for the device
-// is a recorded one, or an inferred one if nothing else explains a late call (replay/graph.h).
+// Causes of host calls: the previous call on the thread, and the device. A wait for the device is
+// either recorded or inferred. It is inferred if nothing else explains a late call
+// (replay/graph.h).
 //
 // Calls and returns are added in the order of the graph's nodes. Thread-safety: one thread.
 
@@ -54,9 +55,9 @@ class HostEdges {
   Found& found_;
   std::vector<uint32_t> on_thread_;            // The last node of each thread.
   std::vector<uint32_t> of_call_;              // By number of the call, as the next two:
-  std::vector<uint32_t> last_of_call_;         // its last launched activity,
+  std::vector<uint32_t> last_of_call_;         // Per call: its last launched activity.
   std::vector<int64_t> end_of_call_;           // and the end of that activity.
-  std::vector<int64_t> given_until_;           // By device: the latest end over all calls so far.
+  std::vector<int64_t> given_until_;           // By device: the latest end of all calls so far.
   int64_t usual_host_ns_ = 0;                  // Usual time between two calls.
   std::unordered_set<uint32_t> synchronised_;  // Activities after a gap of cause synchronisation.
 };

@@ -3,10 +3,10 @@
 // Joins of streams, derived from order: events are not recorded, and some HLO is missing.
 //
 // Take a launch whose operands are unknown, and the work given to another stream just before it in
-// the same execution. The launch waits for that work if it never began while the work ran, anywhere
-// in the graph. (Launches of the same op and kernel are examined together.) Of several such
-// launches only the first waits. Likewise, the first launch of an execution waits for all work of
-// the execution before it on its device.
+// the same execution. If the launch never began while such work ran, anywhere in the graph, it is
+// assumed to wait for this work. (Launches of the same op and kernel are examined together.) Of
+// several such launches only the first waits. Likewise, the first launch of an execution waits for
+// all work of the execution before it on its device.
 //
 // Thread-safety: pure functions.
 

@@ -14,7 +14,8 @@
 
 namespace xlatrace::analysis::replay {
 
-// The wait of a call: none, for its own copy, for a full queue (a long call), for the device.
+// The object that a call waits for: nothing, its own copy, a full queue (a long call), or the
+// device.
 enum class Blocks : uint8_t { kNo, kOnOwn, kLong, kWaits };
 
 struct Piece {
@@ -26,8 +27,8 @@ struct Piece {
   Blocks blocks = Blocks::kNo;
 };
 
-// A lane that does one thing at a time: a lane of the run, or a branch of the CUDA graphs on it.
-// Nodes of branches run in parallel, but are recorded on the graph's stream.
+// A lane whose nodes do not overlap: a lane of the run, or a branch of the CUDA graphs on it. Nodes
+// of branches run in parallel, but are recorded on the graph's stream.
 struct PieceLane {
   uint32_t lane = 0;  // Lane of the run.
   model::Id device_id = 0;
@@ -35,13 +36,13 @@ struct PieceLane {
 };
 
 struct Pieces {
-  std::vector<PieceLane> lanes;      // Those of the run from 0, by lane id - 1; then branches.
+  std::vector<PieceLane> lanes;      // The lanes of the run, at lane id - 1, followed by branches.
   std::vector<Piece> pieces;         // By start; causes come before their effects.
   std::vector<uint32_t> activities;  // Included activities, by lane and start.
   uint32_t threads = 0;
   std::vector<model::Id> process_of_thread;
   uint32_t calls = 0;
-  int64_t skewed = 0;  // Launches that begin before their call; such calls are left out.
+  int64_t skewed = 0;  // Number of launches that begin before their call; such calls are left out.
 };
 
 Pieces CollectPieces(const Input& input, const ReplayWindow& window,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Finds the instructions that computed the operands of an instruction. Only instructions that ran
-// as activities of their own count. Others are skipped: tuples, bitcasts, the -done half of an
-// asynchronous pair and similar ones.
+// as separate activities count. Others are skipped: tuples, bitcasts, the -done half of an
+// asynchronous pair and similar instructions.
 
 #ifndef XLATRACE_ANALYSIS_REPLAY_PRODUCERS_H_
 #define XLATRACE_ANALYSIS_REPLAY_PRODUCERS_H_
@@ -19,7 +19,8 @@ namespace xlatrace::analysis::replay {
 
 class Producers {
  public:
-  // `ran`: by instruction id, did it run as an activity? Both must outlive this object.
+  // `ran`: by instruction id, true if it ran as an activity. Both arguments must outlive this
+  // object.
   Producers(const model::AttributionTables& attribution, const std::vector<bool>& ran);
 
   // Does the run contain operands of the instruction's module?

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Kernels on several devices that are one collective.
+// Joins the kernels of one collective on several devices.
 
 #ifndef XLATRACE_ANALYSIS_REPLAY_RENDEZVOUS_H_
 #define XLATRACE_ANALYSIS_REPLAY_RENDEZVOUS_H_
@@ -11,10 +11,10 @@
 namespace xlatrace::analysis::replay {
 
 // A group is the k-th run of an instruction within a step, on every device that runs it.
-// Instructions are matched by name, in modules of one name; without instruction, kernels are.
-// Devices must run it equally often, and the runs must overlap. Fills Graph::groups, and makes the
-// durations of members count from the last arrival. Devices of several processes are matched too:
-// their clocks are aligned, otherwise nothing overlaps.
+// Instructions are matched by name, in modules of the same name. Without instructions, kernels are
+// matched. Devices must run it equally often, and the runs must overlap. Fills Graph::groups, and
+// counts the durations of members from the last arrival. Devices of several processes are matched,
+// too: if their clocks were not aligned, runs would not overlap.
 void MarkRendezvous(const Input& input, const Pieces& pieces, Graph& graph);
 
 }  // namespace xlatrace::analysis::replay

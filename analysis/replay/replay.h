@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Replay computes when every node of a graph begins: as soon as all its causes are over and the
-// lags have passed. One pass, with max and plus only. So a faster node makes no step longer, and a
-// step becomes shorter only if its critical path does.
+// Replay computes the start of every node of a graph: when all its causes have ended and the lags
+// have passed. It is one pass with max and plus only. A faster node therefore never makes a step
+// longer, and a step becomes shorter only if its critical path does.
 //
-// An unchanged replay reproduces the recorded times to the nanosecond, which proves nothing. The
-// replay error does. For it, every lag (between kernels, of launches, of wake-ups, of gaps) is
-// replaced by the value of the same lag in the other steps. The resulting steps are compared with
-// the recorded ones. Durations of ops, and of the host's work between calls, stay those of the
-// step, as in a prediction. The value in the other steps is the mean, or for all lags the median,
-// if the median reproduces the steps better. A mean includes rare lags, as a step does, but a
-// median ignores single outliers. In a run without steps only lags of scheduling (below 20 us) are
-// replaced, by those of the same kind between the same ops. Then the whole run is compared. The
-// host's work between two calls happens once there, and stays as recorded.
+// An unchanged replay reproduces the recorded times exactly, so it is no test. The replay error is.
+// For it, every lag (between kernels, of launches, of wake-ups, of gaps) is replaced by the value
+// of the same lag in the other steps. The resulting steps are compared with the recorded steps.
+// Durations of ops, and of the host's work between calls, stay those of the step, as in a
+// prediction. The value in the other steps is the mean, or the median for all lags if the median
+// reproduces the steps better. A mean includes rare lags, as a step does, but a median ignores
+// single outliers. In a run without steps only lags of scheduling (below 20 us) are replaced, by
+// those of the same kind between the same ops. Then the whole run is compared. The host's work
+// between two calls happens only once there, and stays as recorded.
 //
 // Thread-safety: pure functions.
 
@@ -31,10 +31,11 @@ namespace xlatrace::analysis::replay {
 // Differences of a replay from the recorded run. Empty vectors: as recorded.
 struct Setting {
   std::vector<int64_t> durations;  // Per node.
-  std::vector<Edge> edges;         // As Graph::edges; an edge with lag kNoEdgeLagNs does not count.
+  std::vector<Edge> edges;         // As Graph::edges; an edge with lag kNoEdgeLagNs is ignored.
   std::vector<bool> aside;         // Per node: later nodes of its lane do not wait for it.
-  std::vector<uint32_t> after;  // Per node: one further node that must have ended, or kNoNodeIndex.
-  bool alone = false;           // Members of a group do not wait for the others.
+  std::vector<uint32_t>
+      after;           // Per node: another node that must have ended before, or kNoNodeIndex.
+  bool alone = false;  // Members of a group do not wait for each other.
 };
 
 struct Times {
@@ -43,8 +44,8 @@ struct Times {
 };
 
 Times Replay(const Graph& graph, const Setting& setting = {});
-// As Replay, with these edges instead of the setting's. Reuses the memory of `times`, because
-// touching new memory takes longer than walking the graph.
+// As Replay, with these edges instead of those of the setting. Reuses the memory of `times`,
+// because touching new memory takes longer than the pass over the graph.
 void ReplayInto(const Graph& graph, const Setting& setting, const std::vector<Edge>& edges,
                 Times& times);
 
@@ -53,9 +54,10 @@ uint32_t EndOf(const Span& span, const Times& times);
 // Length of a span.
 int64_t LengthOf(const Span& span, const Times& times);
 
-// The typical step: the mean over the typical steps (without any: over all steps) and the devices
-// of each. Replayed times change it by their ratio to the recorded ones. With at least three steps,
-// the ratio leaves out the first step, because work queued before it stays as recorded.
+// The typical step: the mean over the typical steps (or all steps, if none is typical) and the
+// devices of each. Replay changes it by the ratio of replayed to recorded times. With at least
+// three steps, the ratio leaves out the first step, because work queued before it stays as
+// recorded.
 int64_t StepLength(const std::vector<Span>& spans, const Times& times);
 
 struct ReplayError {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Results of replay in the analysis: the error, critical paths, and the part of every op that is on
-// them.
+// Results of replay in the analysis: the error, critical paths, and the share of every op that is
+// on them.
 //
-// Only a part of a long run is replayed: the longest row of steady steps, cut to about 100,000
+// Only a part of a long run is replayed: the longest sequence of steady steps, cut to about 100,000
 // activities (whole steps, at least one). A run without steps has no results here; `what-if`
 // replays it as a whole. Thread-safety: pure functions.
 

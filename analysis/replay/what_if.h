@@ -28,25 +28,25 @@ namespace xlatrace::analysis::replay {
 enum class CopyChange : uint8_t { kAsTheyAre, kHidden, kGone };
 
 struct Change {
-  // Factors on the time of an instruction (id) or kernel (symbol), with all that is nested in it.
-  // Factor 0 removes it and the cost of its launch. A kernel of several instructions counts in
-  // part.
+  // Factors on the time of an instruction (id) or kernel (symbol), including all activities nested
+  // in it. Factor 0 removes it and the cost of its launch. A kernel of several instructions is
+  // scaled in part.
   std::map<uint32_t, double> instructions;
   std::map<std::string, double> kernels;
   std::map<model::Phase, double> phases;
   std::map<model::OpKind, double> op_kinds;
-  // The same for activities without instruction, by configuration (id).
+  // Factors for activities without an instruction, by configuration (id).
   std::map<uint32_t, double> foreign_configs;
   // True: factors apply to an activity's own time; nested activities keep theirs.
   bool own_time = false;
-  // The device never waits for these causes of gaps; lags of scheduling stay.
+  // The device never waits for these causes of gaps; lags of scheduling are unchanged.
   std::vector<model::GapCause> gaps;
-  // The same for single gaps, by position in Input::gaps. A wait of the host for the device before
-  // such a gap is removed too.
+  // Removes single gaps, by position in Input::gaps. A wait of the host for the device before such
+  // a gap is also removed.
   std::vector<uint32_t> single_gaps;  // In any order; duplicates count once.
   double collective_bandwidth = 1;    // Factor.
   CopyChange copies = CopyChange::kAsTheyAre;
-  bool collectives_early = false;  // Each starts when its operands are ready.
+  bool collectives_early = false;  // Each collective starts when its operands are ready.
   // Only the first launch of an execution (if unknown: of a step) needs the host.
   bool one_launch = false;
   bool devices_even = false;  // No device waits for another in a collective.
@@ -54,14 +54,16 @@ struct Change {
   bool empty() const;
   // True if the change has only factors.
   bool OnlyScales() const;
-  // Adds a change. If both make an op faster, the faster one counts: they save the same time.
+  // Adds a change. If both changes make an op faster, only the larger effect counts, because they
+  // save the same time.
   void Add(const Change& other);
 };
 
 // A change as applied to a graph. `notes`: the parts that could not be applied.
 struct Applied {
   Setting setting;
-  std::vector<Span> spans;  // With the next node if a step begins or ends with a removed one.
+  std::vector<Span> spans;  // If a step begins or ends with a removed node, its span begins or ends
+                            // with the next node.
   int64_t nodes = 0;        // Number of nodes that the change affects.
   // Nodes that should begin with their operands but keep their launch, because operands are
   // unknown.
@@ -86,7 +88,7 @@ Prediction Predict(const Graph& graph, const Input& input, const Change& change,
 // The step whose path is shown: the span of median length on the first device.
 const Span& TypicalSpan(const std::vector<Span>& spans, const Times& times);
 
-// With a larger replay error there are no predictions.
+// If the replay error is larger, there are no predictions.
 inline constexpr int64_t kMaxErrorMilliPct = 5'000;
 
 }  // namespace xlatrace::analysis::replay

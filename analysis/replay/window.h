@@ -16,7 +16,8 @@ namespace xlatrace::analysis::replay {
 struct ReplayWindow {
   struct OfDevice {
     int64_t start_ns = 0;
-    int64_t end_ns = -1;  // The activity that starts here is still in: it ends the last step.
+    int64_t end_ns = -1;  // The activity that starts at this time is still included, because it
+                          // ends the last step.
     std::vector<model::StepRow> steps;  // By start; empty: whole run.
   };
   std::vector<OfDevice> devices;  // By device_id - 1; end_ns < start_ns: empty.

@@ -25,20 +25,21 @@ struct CompilePart {
   std::string name;          // Function or package.
   std::string part = {};     // Pass or other part of the stage; empty: none.
   bool of_function = false;  // Part of the compilation of a function.
-  bool below = false;        // A stage below the function: its compilation has several.
-  bool again = false;        // The function had been compiled before.
-  // Number of the compilation in the process; without one the start of its outermost span.
+  bool below =
+      false;  // The span is a stage below the function, because its compilation has several stages.
+  bool again = false;  // The function had been compiled before.
+  // Number of the compilation in the process, or the start of its outermost span.
   int64_t compilation = 0;
   int64_t outer_start_ns = 0;
-  std::string source_file = {};  // The user's line that calls it; empty: unknown.
+  std::string source_file = {};  // The user's line that calls the function; empty: unknown.
   std::optional<int64_t> source_line = {};
 };
 
-// Per process (index process_id - 1), by start. If spans nest, the innermost counts.
+// Per process (index process_id - 1), by start. If spans nest, the innermost one counts.
 std::vector<std::vector<CompilePart>> CompilePartsOf(
     const model::RunTables& run, const std::vector<model::NamedCompile>& compiles);
 
-// `compiles` of the source; if there are none, XLA's ranges around compilations.
+// `compiles` of the source. If the source has none, XLA's ranges around compilations are used.
 std::vector<model::NamedCompile> NamedCompilesOf(std::vector<model::NamedCompile> compiles,
                                                  const HostEventLoader& host_events);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The recorded time of one device, divided over the nodes of the tree: every instant belongs to one
-// node. Busy instants belong to the ops that run (shared equally), idle ones are kept as pieces
-// that the host's calls and ranges divide later (idle_time.h).
+// node. Busy instants belong to the running ops (shared equally). Idle instants are stored as
+// pieces; calls and ranges of the host divide them later (idle_time.h).
 //
 // Thread-safety: one thread.
 
@@ -24,15 +24,15 @@ namespace xlatrace::analysis::time_tree {
 
 inline constexpr int32_t kNoStepIndex = -1;
 
-// An interval whose time goes below one node.
+// An interval whose time is added below one node.
 struct Region {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   NodeId base = 0;
   int32_t step = kNoStepIndex;  // Position of the step among those of the process.
   bool idle_below_node =
-      true;            // Idle time goes below a node `idle` of the base, else below the base.
-  int64_t weight = 1;  // Its time counts so often.
+      true;  // Idle time is added below a node `idle` of the base; false: directly below the base.
+  int64_t weight = 1;  // Factor for its time.
 };
 
 // A part of the time of a node; a node may have several per step.
@@ -50,12 +50,12 @@ struct IdlePiece {
   int64_t end_ns = 0;
   int64_t gap_end_ns = 0;            // The end of the whole interval: the next work starts here.
   uint32_t next = kNoActivityIndex;  // The next work.
-  uint32_t previous = kNoActivityIndex;  // The last to end before it.
+  uint32_t previous = kNoActivityIndex;  // The activity before it that ended last.
   uint32_t region = 0;
   int64_t weight = 1;
 };
 
-// An instant at which a collective runs and nothing else does.
+// An instant at which only a collective runs.
 struct CollectivePiece {
   int64_t start_ns = 0;
   int64_t end_ns = 0;

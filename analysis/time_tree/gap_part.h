@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The idle time of one gap by kind, from the same division as the time tree.
+// The idle time of one gap by kind, from the division of the time tree.
 
 #ifndef XLATRACE_ANALYSIS_TIME_TREE_GAP_PART_H_
 #define XLATRACE_ANALYSIS_TIME_TREE_GAP_PART_H_
@@ -21,8 +21,8 @@ struct GapPart {
   model::TreeKind kind = model::TreeKind::kUnknown;
 };
 
-// The cause of a shorter gap is not determined. The clocks of host and device differ by as much,
-// and a queue that is never empty has such gaps between kernels.
+// The cause of a shorter gap is not determined. The clocks of host and device differ by about this
+// time, and a queue that never runs empty has such gaps between kernels.
 inline constexpr int64_t kMinExplainedGapNs = 5'000;
 
 }  // namespace xlatrace::analysis::time_tree

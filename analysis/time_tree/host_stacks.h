@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The meaning of a sampled stack: the user's function with its line, and the kind of work that the
-// library frames inside it do.
+// Interprets a sampled stack: the user's function with its line, and the kind of work of the
+// library frames inside it.
 //
 // Thread-safety: const after construction.
 

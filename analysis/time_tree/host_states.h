@@ -51,10 +51,10 @@ class HostThread {
   // In any order; nested or not.
   explicit HostThread(std::vector<HostSpan> spans);
 
-  // Calls `visit` for states that follow each other from start to end without a hole. An interval
-  // may not start before the last one.
+  // Calls `visit` for contiguous states from start to end. An interval must not start before the
+  // last one.
   void Visit(int64_t start_ns, int64_t end_ns, const std::function<void(const HostState&)>& visit);
-  // From now on any interval may be visited.
+  // After this call, any interval may be visited.
   void Restart();
 
  private:

@@ -30,7 +30,7 @@
 
 namespace xlatrace::analysis::time_tree {
 
-// One device and its time to divide.
+// A device and its idle time.
 struct DeviceIdle {
   model::Id device_id = 0;
   DeviceTime* time = nullptr;

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The loop of a process: which work recurs, and where its periods begin (docs/schema.md, "Steps").
+// The loop of a process: the recurring work, and the beginnings of its periods (docs/schema.md,
+// "Steps").
 //
-// Periods begin at the marks of the framework, else at the runs of the anchor.
+// Periods begin at the marks of the framework, or without marks at the runs of the anchor.
 //
 // The anchor is the program that contains optimizer work and runs at least three times. If there
 // are several or none, it is the one with the most device time. If several with optimizer work
-// alternate in a fixed ratio, it is the rarest.
-// If none has optimizer work and programs take at most half of the device time, the anchor is
-// the recurring unit with the most time. A unit is an op, a kernel or a program. If
-// another one alternates with it in a fixed ratio, the rarest of these is the anchor. More than
-// half of the periods must have the same units. These must take more than half of the device time
-// of all recurring units. Otherwise the next one by device time is tried. If each unit recurs
-// within the loop, a sequence of 2, 4, 8, ... units is the anchor. Other units may come and go (a
-// branch, a loop with a varying number of turns). Then the units in more than half of the periods
-// must take more than three quarters of that time.
+// alternate in a fixed ratio, it is the rarest. If none has optimizer work and programs take at
+// most half of the device time, the anchor is the recurring unit with the most time. A unit is an
+// op, a kernel or a program. If another unit alternates with it in a fixed ratio, the rarest of
+// these is the anchor. More than half of the periods must have the same units. These must take more
+// than half of the device time of all recurring units. Otherwise the unit with the next largest
+// device time is tried. If each unit recurs within the loop, a sequence of 2, 4, 8, ... units is
+// the anchor. Other units may vary (a branch, a loop with a varying number of iterations). Then the
+// units in more than half of the periods must take more than three quarters of that time.
 //
 // A unit belongs to the step if more than half of the complete periods have it. A unit that occurs
-// k times in a period counts as k units, so more runs of a kernel in an evaluation are other work.
+// k times in a period counts as k units. Additional runs of a kernel in an evaluation are therefore
+// other work.
 //
 // Thread-safety: pure functions.
 
@@ -34,7 +35,7 @@
 
 namespace xlatrace::analysis::time_tree {
 
-// With fewer runs there is no loop.
+// A process with fewer runs has no loop.
 inline constexpr size_t kMinAnchorRuns = 3;
 
 // The anchor among the programs of all devices of a process. Empty if no program recurs, or if
@@ -45,7 +46,7 @@ std::optional<uint32_t> AnchorProgram(const std::vector<std::vector<Work>>& devi
 // Did a program run more than once on a device?
 bool AnyProgramRecurs(const std::vector<std::vector<Work>>& devices, const WorkNames& names);
 
-// The `what` of neighbours; copies between them do not count.
+// The `what` of the neighbours, without copies between them.
 using Anchor = std::vector<uint32_t>;
 
 // The anchor among all work.
@@ -56,11 +57,12 @@ std::optional<Anchor> AnchorOp(const std::vector<std::vector<Work>>& devices,
 // last work.
 std::vector<size_t> PeriodsAt(const std::vector<Work>& works, const Anchor& anchor);
 
-// One per mark (by start): the first work that was launched in it or later.
+// One element per mark (by start): the first work that was launched in it or later.
 std::vector<size_t> PeriodsAt(const std::vector<Work>& works,
                               const std::vector<model::StepMark>& marks);
 
-// How often a period has each `what`, by majority, and which of them every complete period has.
+// The usual number of each `what` in a period, by majority, and the `what` that every complete
+// period has.
 struct Pattern {
   std::vector<uint32_t> usual;  // Index: `what`.
   std::vector<bool> in_every;

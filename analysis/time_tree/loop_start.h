@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The place in a period of the anchor at which the step begins. Any work of a loop gives the same
-// period, but other work (an evaluation, a checkpoint) lies between steps. So the step begins
-// behind the place at which other work occurs. If there is no other work, the step begins where the
-// host took longest before a launch: a loop's own code lies between its iterations.
+// period, but other work (an evaluation, a checkpoint) lies between steps. The step therefore
+// begins after the place at which other work occurs. Without other work, the step begins at the
+// launch before which the host took longest, because a loop's own code lies between its iterations.
 //
 // Thread-safety: pure functions.
 
@@ -22,16 +22,17 @@ namespace xlatrace::analysis::time_tree {
 // The first work of a step. A step can have several works with this `what`.
 struct StepStart {
   uint32_t what = 0;
-  size_t same_after = 0;  // Works with this `what` between it and the anchor of the next period.
+  size_t same_after =
+      0;  // Number of works with this `what` between it and the anchor of the next period.
 };
 
-// The start that all devices of a process share: steps of a process are the same work on each of
-// its devices. `periods` (PeriodsAt an anchor): by device. Nothing: steps start at the anchor.
+// The common start of all devices of a process: a step of a process is the same work on each
+// device. `periods` (PeriodsAt an anchor): by device. nullopt: steps start at the anchor.
 std::optional<StepStart> StepStartOf(const std::vector<std::vector<Work>>& devices,
                                      const std::vector<std::vector<size_t>>& periods);
 
-// Moves each of `periods` of a device back to the first work of its step. Nothing moves if no two
-// periods have the same works, or if these have no such work.
+// Moves each of a device's `periods` back to the first work of its step. Moves none if no two
+// periods have the same works, or if these contain no such work.
 std::vector<size_t> MovedToStart(const std::vector<Work>& works, std::vector<size_t> periods,
                                  const StepStart& start);
 

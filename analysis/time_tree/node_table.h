@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The nodes of time trees: each a kind and a name below a parent. All devices of a run share one
-// table, so that their trees can be added up node by node.
+// The nodes of time trees. Each node has a kind and a name below a parent. All devices of a run
+// share one table, so that their trees can be added node by node.
 //
 // Thread-safety: one thread.
 
@@ -37,7 +37,8 @@ class NodeTable {
 
   NodeTable() { nodes_.emplace_back(); }
 
-  // The child of this kind and name; made at the first call. Parents come before their children.
+  // Returns the child of this kind and name; the first call creates it. Parents come before their
+  // children.
   NodeId Child(NodeId parent, model::TreeKind kind, std::string_view name = {},
                model::Id instruction_id = 0);
 

@@ -26,15 +26,15 @@ struct ProcessSteps {
   std::vector<int64_t> numbers;              // All steps but the first execution, ascending.
   StepFigures figures;
   bool marked = false;
-  int64_t numbers_again = 0;  // How often a mark's number came again.
+  int64_t numbers_again = 0;  // How often the number of a mark was repeated.
 };
 
-// The same from rows of the view `step` (by device, start).
+// The steps of a process from rows of the view `step` (by device, start).
 ProcessSteps StepsFromRows(const model::RunTables& run, const std::vector<model::StepRow>& rows,
                            model::Id process_id);
 
-// `by_device`: ActivitiesByDevice. `windows`: recorded intervals of the process. `compiles`: when
-// it compiled.
+// `by_device`: result of ActivitiesByDevice. `windows`: recorded intervals of the process.
+// `compiles`: intervals in which it compiled.
 ProcessSteps FindProcessSteps(const model::RunTables& run,
                               const model::AttributionTables& attribution,
                               const std::vector<ActivityClass>& classes,

@@ -2,15 +2,16 @@
 
 // Divides idle time by the samples of the thread that launches (docs/schema.md, "Host samples").
 //
-// A sample stands for the time up to the next one of its thread, within the state in which it was
-// taken. A state that is shorter than the time between samples often has none. Such states are
-// divided as the samples in equal states are: same place in the tree, same call or range. The
-// device may have been busy at the sample before, so that sample counts only if there is no other.
+// A sample represents the time until the next sample of its thread, within the state in which it
+// was taken. A state that is shorter than the time between samples often has no sample. Such states
+// are divided like the samples in equal states: same place in the tree, same call or range. The
+// device may have been busy at the previous sample, which therefore counts only if there is no
+// other sample.
 //
 // Garbage collections are `gc`. A thread that could run, but had no CPU, gives `contention`. So
-// does a thread that waits for a CPU device whose own threads have no CPU (worker_delay.h). The
-// rest has the kind of its stack (host_stacks.h). If the thread waits for the GIL, the stack of the
-// thread that has it counts.
+// does a thread that waits for a CPU device whose own threads have no CPU (worker_delay.h). Other
+// time has the kind of its stack (host_stacks.h). If the thread waits for the GIL, the stack of the
+// thread with the GIL counts.
 //
 // Thread-safety: one thread.
 
@@ -38,7 +39,7 @@ namespace xlatrace::analysis::time_tree {
 
 class SampledIdle {
  public:
-  // Where the time goes.
+  // The nodes that receive the time.
   struct Place {
     size_t device = 0;
     NodeId base = 0;
@@ -71,7 +72,8 @@ class SampledIdle {
   // The part of a state in which a thread waits for a CPU.
   struct Contention {
     int64_t own_ns = 0;      // If this thread runs.
-    int64_t workers_ns = 0;  // If this thread waits for a CPU device: those that run its ops.
+    int64_t workers_ns = 0;  // If this thread waits for a CPU device: delay of the threads that run
+                             // the device's ops.
   };
   struct Deferred {
     int64_t ns = 0;

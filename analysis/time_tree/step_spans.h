@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where the steps of a device begin and end, which are steady, and how long the typical one takes
+// Begin and end of the steps of a device, the steady steps, and the duration of the typical step
 // (docs/schema.md, "Steps").
 //
 // A step starts with the first work, in launch order and without copies, that every complete period
-// has. It ends where the next one starts. If other work or the end of a window or run follows, it
-// ends with its own last work and has no duration. Other work in the middle of a period ends the
+// has. It ends at the start of the next step. If other work or the end of a window or run follows,
+// it ends with its own last work and has no duration. Other work in the middle of a period ends the
 // step only if it takes longer than the work of the step that follows it.
 //
 // Thread-safety: pure functions.
@@ -41,10 +41,10 @@ std::vector<StepSpan> SpansOf(const std::vector<Work>& works, const std::vector<
 // The steps of a process over its devices.
 struct StepFigures {
   std::vector<int64_t> steady;  // Numbers, ascending.
-  std::vector<int64_t> kept;    // The steady ones in the mean of the typical step.
-  std::vector<int64_t> paused;  // The steady ones longer than p75 + 3 (p75 - p25).
-  int64_t typical_ns = 0;       // Mean of the kept ones, rounded down.
-  int64_t p25_ns = 0;           // Quartiles of the steady ones.
+  std::vector<int64_t> kept;    // Steady steps that count in the mean of the typical step.
+  std::vector<int64_t> paused;  // Steady steps longer than p75 + 3 (p75 - p25).
+  int64_t typical_ns = 0;       // Mean of the steps in `kept`, rounded down.
+  int64_t p25_ns = 0;           // Quartiles of the steady steps.
   int64_t p75_ns = 0;
 
   bool known() const { return steady.size() >= 2; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The time tree of a run: where all of the recorded time of each device goes (docs/schema.md,
+// The time tree of a run: all recorded time of each device, divided into parts (docs/schema.md,
 // "Time tree"). There is one tree per device, one per process (mean over its devices) and one for
 // the job (mean over all).
 //
@@ -26,7 +26,7 @@ struct Sources {
   const std::vector<ActivityClass>& classes;
   const std::vector<std::vector<uint32_t>>& by_device;  // ActivitiesByDevice.
   const std::vector<model::NamedCompile>& compiles;     // NamedCompilesOf.
-  const HostEventLoader& host_events;  // May be empty: then the host's activity is unknown.
+  const HostEventLoader& host_events;  // May be empty. Then the host's activity is unknown.
   const HostCallOf& call_of;  // May be empty: launches are unknown, or clocks are not aligned.
 };
 

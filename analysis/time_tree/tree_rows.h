@@ -28,12 +28,12 @@ struct DeviceEntries {
 // Summed over devices.
 struct TypicalSteps {
   int64_t steps = 0;
-  int64_t devices = 0;  // Those that have steps.
+  int64_t devices = 0;  // Number of devices with steps.
 };
 
-// The rows of the mean over `count` devices with these entries, parents before children, children
-// by time; parent_id counts from 1 within the result. Nodes without time are left out, the root is
-// not. `steady`: numbers of the steps for quartiles.
+// The rows of the mean over `count` devices with these entries: parents before children, children
+// by time. parent_id counts from 1 within the result. Nodes without time are left out, except the
+// root. `steady`: numbers of the steps for quartiles.
 std::vector<model::TimeTreeRow> TreeRows(const NodeTable& nodes,
                                          const std::vector<DeviceEntries>& devices, size_t count,
                                          const TypicalSteps& typical,

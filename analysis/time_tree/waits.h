@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How long each collective waited for its group, and for whom.
+// The waiting time of each collective, and the device that it waited for.
 //
-// `collective.wait_ns` counts where it is known. If only the names of kernels are known (NCCL
-// beside PyTorch), collectives are paired here. The k-th run of a name on each device is one
-// exchange. If the recording of a device begins later or ends earlier than those of others, it has
-// fewer runs. All leave an exchange together, so the shortest run arrived last. The others waited
-// for the difference; no clock is compared.
+// If `collective.wait_ns` is known, it is used. If only the names of kernels are known (NCCL in
+// PyTorch), collectives are paired here. The k-th run of a name on each device is one exchange. If
+// the recording of a device begins later or ends earlier than those of others, it has fewer runs.
+// All devices leave an exchange together, so the device with the shortest run arrived last. The
+// others waited for the difference; no clocks are compared.
 //
 // Thread-safety: pure functions.
 
@@ -38,7 +38,7 @@ std::unordered_map<uint32_t, Wait> WaitsOf(const model::RunTables& run,
                                            const std::vector<std::vector<uint32_t>>& by_device,
                                            const std::vector<model::CollectiveRow>& collectives);
 
-// A time range in which a device waits for another one.
+// A time range in which a device waits for another device.
 struct DeviceWait {
   int64_t start_ns = 0;
   int64_t end_ns = 0;

@@ -3,9 +3,9 @@
 // The work of a device in the order in which the host launched it.
 //
 // A unit of work is one execution of a program, or one kernel, copy or op outside of programs.
-// Units with equal `what` do the same. A program is identified by its fingerprint. Its name
-// identifies it only where no fingerprint recurs, because each call makes a new program. An op is
-// identified by its framework name, a kernel by its symbol, a copy by its direction.
+// Units with equal `what` do the same work. A program is identified by its fingerprint. If no
+// fingerprint recurs, because each call creates a new program, it is identified by its name. An op
+// is identified by its framework name, a kernel by its symbol, a copy by its direction.
 //
 // Thread-safety: pure functions.
 
@@ -38,7 +38,7 @@ struct Work {
   bool has_call = false;
 };
 
-// Programs are the same if they have one fingerprint, or if they have one name.
+// Programs are the same if they have the same fingerprint, or the same name.
 enum class Identity : uint8_t { kFingerprint, kName };
 
 // Numbers of `what`, shared by the devices of a process.
@@ -59,8 +59,8 @@ struct WorkNames {
 std::string ProgramKey(const model::RunTables& run, const model::AttributionTables& attribution,
                        model::Id module_id, Identity identity);
 
-// `activities`: those of one device by start (ActivitiesByDevice). `optimizers`: per module, index
-// module_id - 1.
+// `activities`: those of one device by start (ActivitiesByDevice). `optimizers`: true per module
+// with optimizer work, index module_id - 1.
 std::vector<Work> WorkOf(const model::RunTables& run, const model::AttributionTables& attribution,
                          const std::vector<ActivityClass>& classes,
                          const std::vector<uint32_t>& activities, const HostCallOf& call_of,

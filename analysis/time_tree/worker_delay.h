@@ -4,8 +4,8 @@
 //
 // While the caller waits for the device and no op runs, the thread of the next op should run. If
 // that thread waits for a CPU, the recording has only its run-queue delay per second, and no op
-// names its thread. So the delay of all threads of the process counts, up to the CPU time that
-// other programs used in that second. It is spread over the idle time of that second.
+// names its thread. Therefore the delay of all threads of the process counts, up to the CPU time
+// that other programs used in that second. It is spread over the idle time of that second.
 //
 // Thread-safety: immutable once made.
 

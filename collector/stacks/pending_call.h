@@ -17,17 +17,18 @@
 
 namespace xlatrace::collector {
 
-// Call it from Python code of the main thread, with the GIL, until it returns true. The interpreter
-// must make a pending call between two calls.
+// Call this from Python code of the main thread, with the GIL, until it returns true. The
+// interpreter must execute a pending call between two calls.
 bool PreparePendingCalls();
 
 // Needs no GIL. False: the queue is full or the interpreter ends. `interrupt`: false if the main
-// thread executes nothing now, so that no other thread is slowed down.
+// thread executes no bytecode at the moment, so that no other thread is slowed down.
 bool RequestPendingCall(int (*function)(void*), void* argument, bool interrupt);
 
-// Clears the eval breaker that a request has set; the request stays. Until then, bytecode
-// boundaries of other threads are slower. The caller must take the GIL next. The interpreter then
-// sets the eval breaker again within the switch interval, so no reason of its own is lost.
+// Clears the eval breaker that a request has set; the request remains. With the eval breaker set,
+// bytecode boundaries of other threads are slower. The caller must take the GIL next. The
+// interpreter then sets the eval breaker again within the switch interval, so that its own reasons
+// are not lost.
 void EndInterruption();
 
 }  // namespace xlatrace::collector

@@ -21,7 +21,7 @@ class SampleFile {
   SampleFile(std::string path, uint64_t max_bytes)
       : path_(std::move(path)), max_bytes_(max_bytes) {}
 
-  // The rows of the next block; the caller counts them.
+  // The rows of the next block, counted by the caller.
   recording::Encoder& rows() { return rows_; }
   void Begin(recording::HostRow row) {
     rows_.Number(static_cast<uint64_t>(row));

@@ -26,7 +26,7 @@ class StackTable {
 
   uint32_t TextOf(PyObject* text);
 
-  // Rows of what was numbered since Clear.
+  // Rows of the stacks that were numbered since Clear.
   recording::Encoder& definitions() { return definitions_; }
   uint32_t definition_rows() const { return definition_rows_; }
   void ClearDefinitions() {
@@ -49,7 +49,7 @@ class StackTable {
   uint32_t FrameOf(Level level);
 
   std::unordered_map<std::string, uint32_t> texts_;
-  std::unordered_map<PyObject*, uint32_t> code_numbers_;  // Each key is held.
+  std::unordered_map<PyObject*, uint32_t> code_numbers_;  // The table owns a reference to each key.
   std::vector<Code> codes_;
   std::unordered_map<uint64_t, uint32_t> frames_;  // Code and line.
   std::unordered_map<uint64_t, uint32_t> stacks_;  // Stack of the caller and frame.

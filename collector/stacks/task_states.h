@@ -43,7 +43,7 @@ struct MachineCounters {
 
 class TaskUses {
  public:
-  // Threads that used at least a millisecond, or waited so long, since the last call.
+  // Threads that used or waited for a CPU for at least a millisecond since the last call.
   std::vector<TaskUse> Next();
 
  private:

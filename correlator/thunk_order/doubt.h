@@ -3,10 +3,10 @@
 // Certainty of a label from thunk order, and the reason for less certainty.
 //
 // A label without a doubt is exact (Doubt::kNone). Otherwise the first doubt that was raised is
-// kept. It alone determines the confidence, and `xlatrace show MODULE --sequence --why` prints it.
-// Doubts of an anchor (an activity with candidate tokens) are ordered by strength. If another
-// module explains a label equally well, it is less certain than if another instruction of the
-// module may explain it.
+// stored. It alone determines the confidence, and `xlatrace show MODULE --sequence --why` prints
+// it. Doubts of an anchor (an activity with candidate tokens) are ordered by strength. If another
+// module explains a label equally well, the label is less certain than if another instruction of
+// the module may explain it.
 //
 // Thread-safety: pure.
 
@@ -25,22 +25,23 @@ enum class Doubt : uint8_t {
 
   // For an anchor, from the alignment.
   kTooManyWays,         // Not all possible alignments were tested.
-  kCutOff,              // It may be another one if records were lost instead of cut off.
+  kCutOff,              // It may be another instruction if records were lost instead of cut off.
   kAnotherInstruction,  // With at most two lost records, it may be another instruction of the
                         // program.
   kEqualInstruction,    // Another instruction of the program explains it equally well: no label.
   kAnotherModule,       // Another program may explain it, but its size is evidence against that.
   kEqualModule,         // Another program may explain it equally well.
-  // For an anchor, from the launches around it.
+  // The doubts above are of an anchor; they follow from the launches around it.
   kHiddenByGraph,  // A graph-level row without a position may contain the launch.
   kTripsLost,      // The trip count of its loop requires lost records.
   kUnknownModule,  // The source does not name the module, and too little of it ran to recognise it.
   kGraphRow,       // One record for several thunks.
 
   // For an activity between two anchors.
-  kAnotherWay,      // The thunks in between can have launched it in several ways.
+  kAnotherWay,      // The thunks in between may have launched the activity in several ways.
   kUnsureAnchor,    // An adjacent anchor is in doubt.
-  kBetweenRuns,     // It is between two executions, or at an end, and may belong to neither.
+  kBetweenRuns,     // The activity is between two executions, or at an end, and may belong to no
+                    // execution.
   kMayPrepareNext,  // A copy after the kernels of a library call, possibly for the next
                     // instruction.
   kSeveralThunks,   // One record for several thunks.
@@ -58,7 +59,7 @@ enum class Doubt : uint8_t {
   kHloOfAnotherRun,  // The HLO is of another run of the program.
 };
 
-// "another instruction of the program explains it as well"
+// For example "another instruction of the module matches equally well".
 std::string_view Text(Doubt doubt);
 
 // Confidence of a label with that doubt.
@@ -68,7 +69,7 @@ inline model::Confidence ConfidenceOf(Doubt doubt) {
                                            : model::Confidence::kInferred;
 }
 
-// Raises a doubt if there is none yet.
+// Raises a doubt if none was raised before.
 inline void Raise(Doubt doubt, Doubt* of) {
   if (*of == Doubt::kNone) *of = doubt;
 }

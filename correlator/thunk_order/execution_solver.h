@@ -41,13 +41,13 @@ class ExecutionSolver {
       uint32_t execution = 0;
     };
     std::vector<Place> places;
-    std::vector<WindowToken> tokens;  // One per place.
+    std::vector<WindowToken> tokens;  // One token per place.
     int calls = 0;                    // Number of library calls among the tokens.
   };
 
   void FindAnchors(std::span<const uint32_t> launches, bool one_group, SequenceEnds ends);
-  // The launches in a graph-level row are absent, but not lost. If the thunks of the row are not
-  // known, a kernel that may be one of several is in doubt.
+  // The launches in a graph-level row have no records, but are not lost. If the thunks of the row
+  // are not known, a kernel that may be one of several is in doubt.
   void DoubtAmongGraphs(std::span<const uint32_t> launches);
   void AroundAnchors(std::span<const uint32_t> launches, std::vector<Outcome>* outcomes);
   // Sets the outcomes of the anchors.
@@ -72,8 +72,8 @@ class ExecutionSolver {
   bool IsInOrder(uint32_t place, uint32_t program, uint32_t instruction);
   // True if the program runs the instruction between the two tokens (as in ThunkProgram::Between).
   bool ComesBy(uint32_t program, uint32_t from, uint32_t to, uint32_t instruction);
-  // The token of the only instruction of a module that can launch such an activity; kNone if there
-  // are others.
+  // The token of the only instruction of a module that can launch such an activity; kNone if
+  // several can.
   uint32_t OnlyPossible(uint32_t program, LaunchKind kind, CollectiveKind collective) const;
 
   // Launches without an anchor that need a thunk, with their places in the stretch.

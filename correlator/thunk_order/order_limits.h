@@ -37,10 +37,10 @@ inline constexpr size_t kMaxForeignStates = 8;
 inline constexpr size_t kMaxStateCount = 4'000'000;
 inline constexpr size_t kMaxLateMatchedStates = 4;
 
-// Among programs with one kernel, the size of this one does not match the size of the launch.
+// The program has one kernel, and its size does not match the size of the launch.
 inline constexpr uint16_t kOtherSizeCost = 1 << 10;
-// The thunk list of another program has this grid, and this program's has none. It is smaller than
-// the above, so that it only breaks ties and is never evidence.
+// The thunk list of another program has this grid, and the list of this program does not. The cost
+// is smaller than the previous one, so that it only breaks ties and is never evidence.
 inline constexpr uint16_t kUnknownSizeCost = 1;
 
 static_assert(kStartCost < kSkipCost, "a new execution is likelier than a lost kernel");
@@ -61,7 +61,7 @@ inline constexpr int64_t kSlackCost = 2;  // Smaller differences decide nothing.
 inline constexpr int64_t kOtherLibraryCost = 5;  // A kernel of another kind of library.
 inline constexpr int64_t kSkipCost = 6;  // A thunk that must have launched something and did not.
 inline constexpr int64_t kOutsideCost = 7;  // An activity without a thunk.
-// Larger windows are skipped, because nothing in them could be distinguished.
+// Larger windows are skipped, because their activities cannot be distinguished.
 inline constexpr size_t kMaxWindowCells = 4'000'000;
 
 static_assert(kLostCost < kSlackCost, "a loss that is likely decides nothing");

@@ -54,7 +54,7 @@ class StretchSolver {
     size_t last = 0;
     bool may_lack_start = false;
     bool may_lack_end = false;
-    bool lacks = false;  // Some of its records are lost.
+    bool lacks = false;  // Some records of the stretch are lost.
   };
   // Borders of a piece: records may be missing at `from` and `to` if these are cuts.
   struct Edges {
@@ -62,11 +62,11 @@ class StretchSolver {
     size_t to = 0;
     bool lacks = false;  // Records inside are missing.
   };
-  // A piece that is solved, as a part of a longer one.
+  // A piece that is solved as part of a longer stretch.
   struct Piece {
     size_t from = 0;
     size_t to = 0;
-    bool executes = false;  // Exactly one complete execution.
+    bool executes = false;  // The launches are exactly one complete execution.
   };
 
   std::vector<Group> GatherGroups(std::vector<uint32_t>* sequence) const;
@@ -75,7 +75,7 @@ class StretchSolver {
   size_t SolveUngrouped(uint32_t device, std::span<const uint32_t> cases, size_t begin, size_t end,
                         const Edges& edges);
   // Stores each execution as a separate stretch. The last one may continue after the end (`last`:
-  // nothing follows). Returns the position to continue.
+  // no launches follow). Returns the position to continue at.
   size_t KeepExecutions(uint32_t device, size_t begin, std::span<const uint32_t> part,
                         const std::vector<Outcome>& outcomes, uint32_t executions, bool last);
   void KeepPiece(uint32_t device, size_t begin, std::span<const uint32_t> part,

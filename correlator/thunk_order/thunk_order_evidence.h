@@ -20,7 +20,7 @@
 // explain them equally well. Other labels are inferred. Labels that are already exact stay; labels
 // that thunk order replaces are kept as losers.
 //
-// Folders, each of which uses only those before it:
+// Folders; each uses only those before it:
 //
 //   program/   thunk_program: launches of one execution of a module, in order
 //   align/     launch_cases: candidates of each launch; sequence_alignment: modules and anchors
@@ -28,9 +28,9 @@
 //   judge/     whether the module of an execution is certain, and a call is like others
 //   label/     labels, their shares, and launches without a position
 //
-// The class `ExecutionSolver` uses these for one stretch of launches. The class `StretchSolver`
-// divides a device's launches into stretches. The reasons for labels that are not exact are in
-// doubt.h, and the limits in order_limits.h.
+// The class `ExecutionSolver` uses these folders for one stretch of launches. The class
+// `StretchSolver` divides a device's launches into stretches. The reasons for labels that are not
+// exact are in doubt.h, and the limits in order_limits.h.
 //
 // Thread-safety: one thread per object.
 
@@ -58,8 +58,9 @@ struct ThunkOrderResult {
 };
 
 // `case_of`: per activity, index in `cases`. Changes tables->label_of and adds labels and their
-// shares. `doubts`: if not null, per activity the reason why thunk order is not more certain (kNone
-// also for activities that did not need it). It stays empty if there was nothing to do.
+// shares. `doubts`: if not null, gets the reason per activity why thunk order is not more certain.
+// It is kNone also for activities that did not need thunk order. It stays empty if no activity
+// needed thunk order.
 ThunkOrderResult ApplyThunkOrder(const model::RunTables& run, const ModuleTable& modules,
                                  const ModuleJoin& join, std::span<const ClassifiedCase> cases,
                                  std::span<const uint32_t> case_of, LabelTable* labels,

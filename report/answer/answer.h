@@ -45,13 +45,13 @@ struct StepAnswer {
   std::optional<LimitFigure> limit;
 };
 
-// The rank for which the others of the job wait (view `late_rank`). Times are per step.
+// The rank for which the other ranks of the job wait (view `late_rank`). Times are per step.
 struct LateRankAnswer {
   std::string name;  // "rank 3", "process 4711"; "device 1" within one process.
   std::optional<int64_t> rank;
   int64_t process_id = 0, device_id = 0;
-  int64_t ranks = 1;  // Late together; this one is the worst.
-  std::string work;   // "host", "kernels": what takes longer.
+  int64_t ranks = 1;  // Number of ranks that are late together; this is the slowest of them.
+  std::string work;   // Work that takes longer: "host" or "kernels".
   int64_t cost_ns = 0, excess_ns = 0, step_ns = 0;
 };
 

@@ -13,8 +13,8 @@
 
 namespace xlatrace::report {
 
-// {"run": PART or null, "step": PART or null}. PART: whole_ns, ns, path (of parts, the whole
-// first), beside, largest_inside, limit; a step also has p25_ns and p75_ns.
+// {"run": PART or null, "step": PART or null}. PART has whole_ns, ns, path (parts, starting with
+// the whole), beside, largest_inside and limit. The PART of a step also has p25_ns and p75_ns.
 nlohmann::ordered_json AnswerJson(const Answer& answer);
 
 }  // namespace xlatrace::report

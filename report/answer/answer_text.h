@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The sentences of the answer. All outputs print these.
+// The sentences of the answer, which all outputs print.
 //
 // Thread-safety: pure.
 
@@ -15,10 +15,11 @@
 namespace xlatrace::report {
 
 struct AnswerText {
-  bool given = false;     // False: the file has no time to account for, and `first` is the reason.
-  Sentence first;         // The run if steps are less than half of it, else the step.
+  bool given = false;  // False: the file has no time to account for, and `first` is the reason.
+  Sentence
+      first;  // About the run if steps have less than half of its time, otherwise about the step.
   Sentence second;        // The step, if the run is first. May be empty.
-  Sentence reason;        // The largest part inside the last named part, and its cause.
+  Sentence reason;        // The largest part of the last named part, and the cause of its time.
   std::string op_handle;  // The handle of the named op; empty: none.
 
   Sentence All() const;         // `first` and `second`.

@@ -23,7 +23,7 @@
 
 namespace xlatrace::report {
 
-// A sum of thousands of ops is identified by its columns.
+// Larger sums of ops are identified by their columns only.
 inline constexpr size_t kMaxNodeIdsPerPart = 100;
 
 // A node, or the sum of the ops of a computation that have the same value in a column.
@@ -31,21 +31,23 @@ struct TimePart {
   std::vector<size_t> nodes;      // Positions in TimeNodes.
   std::vector<int64_t> node_ids;  // Ids of the first kMaxNodeIdsPerPart nodes.
   std::string kind, name;         // `kind` of a sum is "computation".
-  // The values that all of its ops have in common; empty: they differ or are not known.
+  // Values that all ops of the part have in common; empty: the values differ or are not known.
   std::string op_kind, phase, layer_group, source_file, handle;
   std::optional<int64_t> source_line;
   std::string divided_by;           // The column of a sum: "phase".
   int64_t ns = 0;                   // In the unit of the descent: per step or in the whole run.
-  int64_t low_ns = 0, high_ns = 0;  // Quartiles over steps; `ns` where there are none.
+  int64_t low_ns = 0, high_ns = 0;  // Quartiles over steps, or `ns` if there are no steps.
 };
 
 struct Descent {
   std::vector<TimePart> path;  // The first is the whole, the last is the largest part.
-  size_t main =
-      0;  // The last part of the path that is, as all before it, at least half of its whole.
-  std::optional<TimePart> beside;          // Cannot be separated from the last one.
-  std::optional<TimePart> largest_inside;  // The largest part of the last one, if it has parts.
-  std::optional<TimePart> largest_op;      // The largest op of MainOf, if that is computation.
+  size_t main = 0;  // Position of the last part of the path that, like all parts before it, has at
+                    // least half of its whole.
+  std::optional<TimePart>
+      beside;  // A part that cannot be separated from the last part of the path.
+  std::optional<TimePart>
+      largest_inside;  // The largest part of the last part of the path, if that has parts.
+  std::optional<TimePart> largest_op;  // The largest op of MainOf, if that is computation.
 };
 
 // The part that the first sentence is about.
@@ -56,8 +58,8 @@ enum class TimeUnit { kRun, kStep };
 // Time below a node in which other programs had the CPU, per step.
 int64_t ContentionPerStep(const TimeNodes& tree, size_t position);
 
-// Amounts per step are without contention. `first`: the part of `start` to which the descent goes
-// first; none: the largest.
+// Descends from `start` in amounts per step without contention. `first`: the child of `start` to
+// descend to first; nullopt: no child is preferred.
 Descent DescendFrom(const TimeNodes& tree, size_t start, TimeUnit unit,
                     std::optional<size_t> first = {});
 

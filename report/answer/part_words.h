@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Nouns for the parts of a time tree, as sentences use them.
+// Noun phrases for the parts of a time tree, for use in sentences.
 //
 // Thread-safety: pure functions.
 
@@ -15,16 +15,16 @@
 namespace xlatrace::report {
 
 struct PartPhrase {
-  Sentence words;  // Begins with a small letter or a name.
+  Sentence words;  // Begins with a lower-case letter or a name.
   bool plural = false;
 };
 
-// "compilation (`jit_step`, train.py:75)", "`dot.5` (gemm in mlp, train.py:52)",
-// "matrix products of the backward pass in `layer_*/mlp`".
-// `has_steps`: the run has a typical step. Otherwise its main work takes the place of the steps.
+// For example "compilation (`jit_step`, train.py:75)", "`dot.5` (gemm in mlp, train.py:52)" or
+// "matrix products of the backward pass in `layer_*/mlp`". `has_steps`: the run has a typical step.
+// Otherwise the main work of the run is used instead of steps.
 PartPhrase PhraseOf(const TimePart& part, bool has_steps);
 
-// "Before the first step"; empty: the kind has no place of its own in the run.
+// For example "Before the first step". Empty for kinds without a fixed position in the run.
 std::string_view PlaceInRun(std::string_view kind, bool has_steps);
 
 // A kind below which the device does nothing.

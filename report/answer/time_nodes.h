@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The time tree that all outputs show. It has the rows of the view `time_tree` (docs/schema.md) of
-// the job, or of the first process if run.db has no job rows.
+// the job. Without a job, it has those of the first process.
 //
 // Times are integer nanoseconds. Thread-safety: plain data; one thread per RunDb.
 
@@ -32,7 +32,7 @@ struct TimeNode {
   std::vector<size_t> children;  // Positions; the largest first.
 };
 
-// Texts of nodes without one allocation per text, because a tree may have a million nodes.
+// Stores the texts of all nodes in few allocations, because a tree may have a million nodes.
 class NodeTexts {
  public:
   std::string_view Add(std::string_view text);
@@ -46,9 +46,10 @@ class NodeTexts {
 
 struct TimeNodes {
   std::shared_ptr<NodeTexts> texts = std::make_shared<NodeTexts>();
-  // The first is the root; parents come before their children.
-  std::deque<TimeNode> nodes;  // A vector would copy a million nodes while it grows.
-  std::string of;              // "mean over 8 devices"; empty: there is one device.
+  // The first node is the root; parents come before their children.
+  std::deque<TimeNode>
+      nodes;       // A deque, because a vector would copy a million nodes while it grows.
+  std::string of;  // For example "mean over 8 devices"; empty: the run has one device.
 };
 
 // "step" of "train.py(12): step" and of "$train.py:12 step".

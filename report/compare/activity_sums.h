@@ -24,13 +24,13 @@ struct ActivitySums {
     int64_t ns = 0;
     int64_t calls = 0;
   };
-  // When launches of one device began.
+  // Times at which launches of one device began.
   struct Recurrence {
     int64_t first_ns = INT64_MAX, last_ns = INT64_MIN, count = 0;
     void Add(int64_t start_ns);
   };
   std::unordered_map<uint64_t, Sum> by_label_and_config;  // Label in the high half.
-  // Same keys, then by device. Filled only if all activities are summed.
+  // The same keys, then the device. Filled only if all activities are summed.
   std::unordered_map<uint64_t, std::map<int64_t, Recurrence>> recurrences;
   // For labels with several owners: the time of each owner, in the order of the owners.
   std::unordered_map<uint64_t, std::vector<int64_t>> shares_ns;
@@ -41,7 +41,7 @@ struct ActivitySums {
   uint64_t checksum = 0;  // Hash of start times and durations.
 };
 
-// `only_steady`: those in steady steps.
+// `only_steady`: sum only activities in steady steps.
 Result<ActivitySums> SumActivities(store::RunDb& db, bool only_steady, LabelShares& shares);
 
 }  // namespace xlatrace::report

@@ -18,14 +18,15 @@
 
 namespace xlatrace::report {
 
-// Index in Run::modules by module_id; 0: what the framework ran outside of modules.
+// Index in Run::modules by module_id; 0: work that the framework ran outside of modules.
 using ModuleIndex = std::unordered_map<int64_t, size_t>;
 
-// Fills the modules of `run` and its peak memory. Modules of one fingerprint are one.
+// Fills the modules and the peak memory of `run`. Modules with the same fingerprint become one
+// entry.
 Result<ModuleIndex> LoadCompareModules(store::RunDb& db, const RunView& view, compare::Run& run);
 
-// Reads the HLO of those modules with time that need it: whose fingerprint the other side has not.
-// One that cannot be read stays without.
+// Reads the HLO of modules with time whose fingerprint does not occur in the other run. A module
+// that cannot be read stays without HLO.
 void LoadOtherModules(store::RunDb& db, const compare::Run& other, compare::Run& run);
 
 }  // namespace xlatrace::report

@@ -34,7 +34,7 @@ struct OpCounts {
 
 class CompareOps {
  public:
-  // All must outlive this; `run` has its modules.
+  // All referenced objects must outlive this object; `run` has its modules already.
   CompareOps(store::RunDb& db, const ModuleIndex& module_of, const LabelShares& label_shares,
              const ActivitySums& sums, compare::Run& run)
       : db_(db), module_of_(module_of), label_shares_(label_shares), sums_(sums), run_(run) {}
@@ -48,9 +48,10 @@ class CompareOps {
 
  private:
   size_t OpOf(int64_t module_id, const std::string& instruction);
-  // How ops were launched; and what has no instruction, as ops of their own by reason and kernel.
+  // Fills the launch configurations of ops. Work without an instruction becomes ops by reason and
+  // kernel.
   Status LoadKernels();
-  // Null: it has no time in the basis.
+  // Null: the op has no time in the basis.
   compare::Op* Find(int64_t module_id, const std::string& instruction);
   // Adds `use`, of which `calls` launches belong to the op.
   static void AddUse(compare::KernelUse use, int64_t calls, compare::Op& op);

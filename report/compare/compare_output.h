@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A comparison as text, JSON, Markdown and CSV: all from the same rows (compare/comparison.h).
+// A comparison as text, JSON, Markdown and CSV. All formats are made from the same rows
+// (compare/comparison.h).
 //
-// JSON has "schema_version": 1 and keys that only get more; times are whole nanoseconds per step of
-// one device, or totals where "steady" is false. Text is at most 45 lines.
+// JSON has "schema_version": 1, and later versions only add keys. Times are whole nanoseconds per
+// step of one device, or totals if "steady" is false. Text has at most 45 lines.
 //
 // Thread-safety: pure.
 
@@ -44,7 +45,7 @@ std::string CompareText(const ComparisonView& view, const CompareOptions& option
 std::string CompareMarkdown(const ComparisonView& view, const CompareOptions& options);
 std::string CompareCsv(const ComparisonView& view, const CompareOptions& options);
 std::string CompareJson(const ComparisonView& view, const CompareOptions& options);
-// The same as an object, for the page.
+// The JSON output as an object, for the page.
 nlohmann::ordered_json CompareJsonObject(const ComparisonView& view, const CompareOptions& options);
 
 }  // namespace xlatrace::report

@@ -18,7 +18,8 @@ namespace xlatrace::report {
 std::string GateText(const compare::GateResult& result, bool ascii, int width);
 std::string GateMarkdown(const compare::GateResult& result);
 std::string GateJson(const compare::GateResult& result);
-// One test case per check. A check without established result is skipped, or fails if `strict`.
+// One test case per check. A check without a result is reported as skipped, or as failed if
+// `strict`.
 std::string GateJunit(const compare::GateResult& result, bool strict);
 
 // The runs of a baseline in the order in which they were added, at most the last 40,

@@ -15,14 +15,14 @@
 namespace xlatrace::report {
 
 struct LoadRunOptions {
-  // Totals of the whole run although it has steady steps: the other side has none.
+  // Use totals of the whole run despite its steady steps, because the other run has none.
   bool whole_run = false;
 };
 
 Result<compare::Run> LoadCompareRun(store::RunDb& db, const RunView& view,
                                     const LoadRunOptions& options = {});
 
-// Two open runs, both of the same basis, with the HLO that matching them takes.
+// Loads two open runs on the same basis, with the HLO that their matching needs.
 struct RunPair {
   compare::Run base, now;
 };

@@ -34,7 +34,8 @@ struct RanPrograms {
   int64_t all_ns = 0;                        // Device time of the basis.
 };
 
-// Fills inputs of main modules and, where one was executed, main_ops to exposed_collective_bytes.
+// Fills the inputs of main modules. For executed main modules it also fills main_ops to
+// exposed_collective_bytes.
 Status FindMainPrograms(store::RunDb& db, const RanPrograms& ran, compare::Run& run);
 
 }  // namespace xlatrace::report

@@ -29,14 +29,14 @@ struct CompiledFunction {
   std::string source_file;  // Call with the most time.
   std::optional<int64_t> source_line;
   int64_t compilations = 0;
-  int64_t again = 0;  // Compilations after the first one.
+  int64_t again = 0;  // Number of compilations after the first one.
   int64_t ns = 0;
   std::array<int64_t, analysis::kCompileStageCount> stage_ns = {};
   std::string top_part;  // Pass or other part with the most time.
   int64_t top_part_ns = 0;
 };
 
-// Compilations of one function that differ in the same argument from an earlier one.
+// Compilations of one function whose same argument differs from an earlier compilation.
 struct Recompilation {
   std::string name;
   std::string cause;  // compile_detail.kind; empty: not known.
@@ -48,7 +48,7 @@ struct Recompilation {
   int64_t ns = 0;
 };
 
-// A fact that makes a compilation or the start slow.
+// A fact that slows down a compilation or the start of the process.
 struct CompileCause {
   // unrolled_loop, loop_body, constant, trace, part (a pass or step of code generation),
   // fusion, operations, cache_hit, cache_miss, import. Code of the program outside of steps: host,
@@ -67,7 +67,7 @@ struct CompileCause {
 // The least time of a cause that is listed.
 int64_t LeastCauseNs(const analysis::Compilations& all);
 
-// By time; one per function, kind and argument.
+// By descending time; one entry per function, kind and argument.
 std::vector<CompileCause> CompileCausesOf(const analysis::Compilations& all);
 
 // The stage in which the process ended; empty function: none.
@@ -94,7 +94,8 @@ Result<CompileFigures> LoadCompileFigures(store::RunDb& db);
 struct CompileTotals {
   int64_t ns = 0;              // All compilations of the run, from tracing to loading.
   int64_t recompilations = 0;  // Without operations outside of jit.
-  bool is_explained = false;   // The hook recorded which compilation is one of a known function.
+  bool is_explained =
+      false;  // The hook recorded which compilations are repeated compilations of a known function.
 };
 
 // nullopt: the run has no compilation.

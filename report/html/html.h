@@ -2,8 +2,8 @@
 
 // The report: one HTML file that needs no network and no other file.
 //
-// First comes a static part, the only part that works without scripts: verdict, parts of the step,
-// model, instructions, source lines, trust. Then come the app and its data (report/page/page.h,
+// The page begins with a static part, which works without scripts: verdict, parts of the step,
+// model, instructions, source lines, trust. The app and its data follow (report/page/page.h,
 // docs/development/page-data.md). All names are escaped. The content security policy forbids every
 // load and every script except our two.
 //
@@ -24,15 +24,15 @@ namespace xlatrace::report {
 
 using HtmlOutput = std::function<Status(std::string_view)>;
 
-// Writes the page in pieces; stops at the first error of `out` or of the database and returns it.
-// `view` is of `db`.
+// Writes the page in pieces. Stops at the first error of `out` or of the database and returns this
+// error. `view` must be the view of `db`.
 Status WriteHtml(store::RunDb& db, const RunView& view, const PageOptions& options,
                  const HtmlOutput& out);
 // The static part alone, as a page without scripts.
 Status WriteStaticHtml(const RunView& view, const HtmlOutput& out);
 
-// True if `head` is the beginning (100 bytes are enough) of a page from WriteHtml. Only such a file
-// is replaced without `--force`.
+// True if `head` is the beginning (at least 100 bytes) of a page from WriteHtml. Without `--force`,
+// xlatrace overwrites no other files.
 bool IsOurReport(std::string_view head);
 
 }  // namespace xlatrace::report

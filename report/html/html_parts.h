@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The sections of the page, and what they have in common. Private to the page.
+// The sections of the page and their shared helpers. Private to report/html.
 
 #ifndef XLATRACE_REPORT_HTML_HTML_PARTS_H_
 #define XLATRACE_REPORT_HTML_HTML_PARTS_H_
@@ -15,21 +15,21 @@
 namespace xlatrace::report {
 
 void WriteVerdictSection(HtmlWriter& html, const RunView& view, const AnswerText& answer);
-// The time tree as bars: the run, and its typical step or the part that the answer names.
+// The time tree as two bars: the run, and its typical step or the part that the answer names.
 void WriteTimeBar(HtmlWriter& html, const RunView& view);
 void WriteModelSection(HtmlWriter& html, const RunView& view);
 void WriteOpsSection(HtmlWriter& html, const RunView& view);
 void WriteSourceSection(HtmlWriter& html, const RunView& view);
 void WriteRunSection(HtmlWriter& html, const RunView& view);
 
-// Sentence with names in <code>.
+// Writes a sentence, with names in <code>.
 void WriteSentence(HtmlWriter& html, const Sentence& sentence);
 
-// A chip with the phase's letter in its colour.
+// Writes a chip with the letter of the phase in the colour of the phase.
 std::string PhaseChip(model::Phase phase);
 std::string PartChip(model::StepPart part);
 
-// Numbers of the page: per step where there are steady steps, else of the whole run.
+// Numbers of the page: per step if the run has steady steps, otherwise of the whole run.
 class Figures {
  public:
   explicit Figures(const RunView& view) : view_(view) {}
@@ -40,14 +40,14 @@ class Figures {
   std::string_view Unit() const { return view_.basis.steady ? "ms/step" : "ms"; }
   // "12.3 ms", "410 µs" of a sum.
   std::string Long(int64_t ns) const;
-  // Device time, and why it is more than the busy time; for captions.
+  // The device time, and the reason why it exceeds the busy time; for captions.
   std::string DeviceTimeCaption() const;
 
  private:
   const RunView& view_;
 };
 
-// Average of one call in microseconds; empty when not known.
+// Average duration of a call in microseconds; empty if not known.
 std::string AverageUs(int64_t ns, int64_t calls);
 // Duration() with the page's µs and minus.
 std::string HtmlDuration(double ns);

@@ -7,7 +7,7 @@
 // not UTF-8 become U+FFFD. Names above 400 characters are cut in the middle and state their
 // length.
 //
-// Errors: the first one of `out` is kept, later writes do nothing. Thread-safety: one thread.
+// Errors: the first error of `out` is stored; later writes do nothing. Thread-safety: one thread.
 
 #ifndef XLATRACE_REPORT_HTML_HTML_WRITER_H_
 #define XLATRACE_REPORT_HTML_HTML_WRITER_H_
@@ -34,7 +34,7 @@ class HtmlWriter {
   HtmlWriter& Code(std::string_view text);
   // Sentences with names in backticks, for example actions of findings.
   HtmlWriter& Prose(std::string_view text);
-  // A name that keeps both ends when its column is narrow.
+  // Writes a name whose beginning and end stay visible if its column is narrow.
   HtmlWriter& Name(std::string_view text);
 
   Status Finish();

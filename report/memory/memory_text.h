@@ -3,8 +3,8 @@
 // `summary --by memory`: device memory of programs by owner and by layer, and the largest buffers
 // at the peak, from the view `buffer` (docs/schema.md, "Memory").
 //
-// The text is about one program: of the main programs, the one with the largest peak. JSON has all
-// programs. Thread-safety: one thread per RunDb.
+// The text describes one program: the main program with the largest peak. JSON has all programs.
+// Thread-safety: one thread per RunDb.
 
 #ifndef XLATRACE_REPORT_MEMORY_MEMORY_TEXT_H_
 #define XLATRACE_REPORT_MEMORY_MEMORY_TEXT_H_

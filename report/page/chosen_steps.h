@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which steps go into the page launch by launch, where a run has more launches than it takes.
+// Selects the steps whose launches are in the page one by one, if the run has more launches than
+// the limit.
 //
 // Thread-safety: one thread per page.
 
@@ -16,8 +17,8 @@ namespace xlatrace::report {
 
 struct PageContext;
 
-// The first, the slowest and the median step, then evenly spaced ones, as many as fit into
-// `page.options.max_launches`. A step goes in on all devices or not at all.
+// Selects the first, the slowest and the median step, then evenly spaced steps. Stops at
+// `page.options.max_launches`. A step is selected on all devices or on none.
 Result<std::set<int64_t>> ChooseSteps(PageContext& page);
 
 }  // namespace xlatrace::report

@@ -3,13 +3,13 @@
 // Calls and ranges of host threads, and the threads' names: the page's tables `host_events`,
 // `host_windows` and `host_threads`.
 //
-// The page holds calls and ranges of a few windows of time: for each process with a device, the
-// median and the slowest step. A process without steps has the whole run as window. The page's app
-// selects the same windows first. Each window keeps the longest events.
+// The page has calls and ranges of a few windows of time: the median and the slowest step of each
+// process with a device. The window of a process without steps is the whole run. The page's app
+// selects the same windows at first. Each window keeps the longest events.
 //
-// Call Open, Add for every launch (page_launches.cc scans them anyway), AddOthers, Write. Most
-// calls and ranges are outside of all windows and cost a comparison of times. Thread-safety: one
-// thread.
+// Order of calls: Open, Add for every launch (page_launches.cc scans all launches), AddOthers,
+// Write. Most calls and ranges are outside of all windows and cost one comparison of times.
+// Thread-safety: one thread.
 
 #ifndef XLATRACE_REPORT_PAGE_HOST_THREADS_H_
 #define XLATRACE_REPORT_PAGE_HOST_THREADS_H_
@@ -40,7 +40,7 @@ class HostThreads {
   void Add(const store::ScannedLaunch& launch) {
     if (launch.call_kind != 0) AddCall(launch.call_kind, launch.call_start_ns, launch.call_end_ns);
   }
-  // Calls that no launch holds, ranges, and names.
+  // Calls without a launch, ranges, and names.
   Status AddOthers(store::RunDb& db);
 
   void Write(PageContext& page);
@@ -50,7 +50,7 @@ class HostThreads {
   struct Kind {
     int64_t thread_id = 0;
     std::string text;
-    size_t first_window = 0, end_window = 0;  // Windows of its process.
+    size_t first_window = 0, end_window = 0;  // Windows of the thread's process.
   };
   using Kinds = std::unordered_map<int64_t, Kind>;  // For processes with a window.
 

@@ -12,8 +12,9 @@
 
 namespace xlatrace::report {
 
-// "Kernel2<tile_64x64, true>(Params)" -> "tile_64x64, true", of mangled symbols too; empty for what
-// is no template. At most 2,000 bytes: longer lists are cut at their end.
+// Returns the template arguments: "Kernel2<tile_64x64, true>(Params)" gives "tile_64x64, true".
+// Accepts mangled symbols. Empty if the kernel is no template. The result has at most 2,000 bytes;
+// longer lists are cut at their end.
 std::string TemplateArguments(std::string_view symbol);
 
 }  // namespace xlatrace::report

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The sites that the page's launches refer to: op, kernel, configuration and label, each with its
-// sums. Also the tables made of them: `sites`, `site_shares`, `kernels`, `launched_in`,
-// `launch_paths`.
+// The sites that launches of the page refer to. A site is an op, a kernel, a configuration and a
+// label, with its sums. This class also writes the tables made of sites: `sites`, `site_shares`,
+// `kernels`, `launched_in`, `launch_paths`.
 //
-// Load, Add every launch, AddOpsWithoutInstruction, Write. Thread-safety: one thread per page.
+// Order of calls: Load, Add for every launch, AddOpsWithoutInstruction, Write. Thread-safety: one
+// thread per page.
 
 #ifndef XLATRACE_REPORT_PAGE_LAUNCH_SITES_H_
 #define XLATRACE_REPORT_PAGE_LAUNCH_SITES_H_
@@ -29,12 +30,13 @@ namespace xlatrace::report {
 
 class LaunchSites {
  public:
-  // `page` must outlive this; its ops are known.
+  // `page` must outlive this object and must already have its ops.
   explicit LaunchSites(PageContext& page) : page_(page) {}
 
   Status Load();
 
-  // Its site's number. `in_basis`: the launch is in the figures of the basis.
+  // Returns the number of the launch's site. `in_basis`: the launch counts in the figures of the
+  // basis.
   int64_t Add(const store::ScannedActivity& activity, int64_t device_id, bool in_basis) {
     const uint64_t key = static_cast<uint64_t>(activity.label_id) << 32 |
                          static_cast<uint64_t>(activity.config_id & 0xFFFFFFFF);
@@ -58,8 +60,8 @@ class LaunchSites {
   // The site's part of time in bins (report/page/time_bins.h).
   size_t PartOf(int64_t site) const { return sites_[static_cast<size_t>(site)].part; }
 
-  // Adds to the page rows of ops for what has no instruction, one per reason, kind of work and
-  // module; and calls to all ops.
+  // Adds calls to all ops. Adds rows of ops for work without an instruction, one per reason, kind
+  // of work and module.
   void AddOpsWithoutInstruction();
   void Write(const LaunchedIn& launched_in);
 
@@ -67,12 +69,13 @@ class LaunchSites {
   struct Site {
     int64_t label_id = 0;
     int64_t config_id = 0;
-    int64_t op = -1;  // Row of ops; known at once where it has an instruction.
+    int64_t op = -1;  // Row of the table `ops`; known at once if the site has an instruction.
     size_t part = 0;
     int64_t ns = 0, calls = 0;
     int64_t self_ns = 0, occurrences = 0, total_ns = 0;
     int64_t min_ns = INT64_MAX, max_ns = 0;
-    std::vector<int64_t> devices;  // Devices in the basis; the last one was looked up last.
+    std::vector<int64_t>
+        devices;  // Devices of the basis; the last element caches the most recent look-up.
 
     void AddDevice(int64_t device_id) {
       const auto at = std::find(devices.begin(), devices.end(), device_id);
@@ -86,7 +89,7 @@ class LaunchSites {
 
   int64_t Find(uint64_t key, const store::ScannedActivity& activity);
   std::string_view KindOf(int64_t config_id) const;
-  // By its name, for a kernel that no instruction is known of.
+  // Key: the kernel's name, if no instruction of the kernel is known.
   bool IsCollective(int64_t config_id) const;
   std::map<std::string_view, std::string> KernelHandles() const;
   // Writes the devices of each op that only some devices with steady steps run.

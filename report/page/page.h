@@ -3,9 +3,9 @@
 // The data inside the page (docs/development/page-data.md): everything the app shows of a run, as
 // tables.
 //
-// Gets: a run.db, its RunView. Gives: <script> blocks through an HtmlWriter. One file per group of
-// tables; what they share is PageContext. Memory beyond the tables themselves: a block and a piece
-// of 262,144 launches.
+// Input: a run.db and its RunView. Output: <script> blocks through an HtmlWriter. Each group of
+// tables has its own file; PageContext has their shared data. Memory besides the tables: one block,
+// and one piece of 262,144 launches.
 //
 // Thread-safety: one thread.
 
@@ -24,13 +24,13 @@
 
 namespace xlatrace::report {
 
-// Instructions with HLO text in the page: none; those with device time, their computations and
-// neighbours; or all of modules that ran.
+// Instructions with HLO text in the page: none; those with device time, with their computations and
+// neighbours; or all instructions of modules that ran.
 enum class HloText { kNone, kHot, kAll };
 
 struct PageOptions {
   HloText hlo_text = HloText::kHot;
-  // With more launches than this the timeline holds some steps whole, and sums of the rest.
+  // With more launches, the timeline has all launches of some steps and sums of the other launches.
   int64_t max_launches = 4'000'000;
   // Folders in which source files are looked for; empty: no source text in the page.
   std::vector<std::string> source_folders;

@@ -2,8 +2,8 @@
 
 // Writes the page's data: tables into gzip blocks, then the index (docs/development/page-data.md).
 //
-// Blocks go out as soon as they are full, so the memory beyond the tables themselves is one block.
-// Ownership: refers to the writer. Errors: kept by the writer. Thread-safety: one thread.
+// Full blocks are written at once, so memory besides the tables is one block. Ownership: refers to
+// the writer. Errors: stored in the writer. Thread-safety: one thread.
 
 #ifndef XLATRACE_REPORT_PAGE_PAGE_BLOCKS_H_
 #define XLATRACE_REPORT_PAGE_PAGE_BLOCKS_H_
@@ -34,10 +34,10 @@ class PageBlocks {
 
   PageStrings* strings() { return &strings_; }
 
-  // A table that the app decodes at start; nothing when it has no rows.
+  // Adds a table that the app decodes at its start. Ignores an empty table.
   void Write(const PageTable& table);
-  // A piece of a table that is decoded when needed, in a block of its own. `more` is added to the
-  // chunk's entry.
+  // Adds a piece of a table as a separate block that the app decodes when it is needed. `more` is
+  // added to the entry of the chunk.
   void WriteChunk(const PageTable& chunk,
                   const nlohmann::ordered_json& more = nlohmann::ordered_json::object());
   // Something that a table leaves out: how many rows and how much time.
@@ -52,7 +52,8 @@ class PageBlocks {
 
   HtmlWriter& html_;
   PageStrings strings_;
-  std::string shared_;  // The block that small tables fill; its number is taken when it begins.
+  std::string
+      shared_;  // The block that small tables share; its number is assigned when the block begins.
   size_t shared_number_ = 0;
   size_t next_number_ = 0;
   nlohmann::ordered_json blocks_ = nlohmann::ordered_json::array();

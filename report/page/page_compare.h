@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The comparison of `report --base` as tables of the page: the same rows, changes, sums and
-// sentences as `xlatrace diff` prints (compare/comparison.h); the app only shows them.
+// The comparison of `report --base` as tables of the page. Rows, changes, sums and sentences are
+// those of `xlatrace diff` (compare/comparison.h), so the app only shows them.
 //
 // Thread-safety: one thread.
 
@@ -22,7 +22,7 @@
 
 namespace xlatrace::report {
 
-// Rows of the tables `ops` and `base_ops` that an op of a run is: one for each process.
+// Rows of the tables `ops` and `base_ops` for an op of a run: one row per process.
 using PageRowsOf = std::function<std::vector<size_t>(const compare::Op&)>;
 
 struct PageComparison {

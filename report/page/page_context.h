@@ -26,7 +26,7 @@
 
 namespace xlatrace::report {
 
-// Row of a table of the page by the id that run.db gives.
+// Row number in a table of the page, by id in run.db.
 using IdRows = std::unordered_map<int64_t, int64_t>;
 
 // Steps of all devices by time; which are steady.
@@ -38,7 +38,7 @@ class StepIndex {
     int64_t start_ns = 0, end_ns = 0, step = 0;
     bool steady = false;
   };
-  // The step of this device that holds this time; null: none.
+  // The step of this device at this time; null: none.
   const Span* At(int64_t device_id, int64_t time_ns) const;
   const std::map<int64_t, std::vector<Span>>& devices() const { return spans_; }
 
@@ -50,7 +50,7 @@ class StepIndex {
 // An instruction of a run: "module_id\nname".
 std::string OpKey(int64_t module_id, std::string_view instruction);
 
-// Row of `ops` before it is written.
+// Number that the row of `ops` will have.
 struct PageOp {
   std::string handle;
   int64_t module_id = 0;
@@ -100,9 +100,10 @@ struct PageContext {
   std::unordered_map<int64_t, int64_t> site_of_activity;   // Activities that gaps refer to.
   std::vector<store::ScannedGap> gaps;                     // The longest, by device and start.
   PageGapSums gap_sums;
-  HostThreads host;                                         // Filled by the scan of launches.
-  std::vector<PagePathPart> path;                           // By device and start.
-  std::unordered_map<int64_t, int64_t> stream_of_activity;  // Row of those on the path.
+  HostThreads host;                // Filled by the scan of launches.
+  std::vector<PagePathPart> path;  // By device and start.
+  std::unordered_map<int64_t, int64_t>
+      stream_of_activity;  // Row number in the table of activities on the path.
   nlohmann::ordered_json meta = nlohmann::ordered_json::object();
   int64_t start_ns = 0, end_ns = 0;  // All device work.
 
@@ -111,15 +112,15 @@ struct PageContext {
   }
 };
 
-// stream_id may be NULL; it is a key all the same.
+// stream_id may be NULL, which is also a valid key.
 inline constexpr int64_t kNoStreamId = INT64_MIN;
 
-// Fills `table` with the rows of `sql`, column by column. Values of reference columns are ids,
-// looked up in `refs` (one for each reference column, in order); ids that are not there become
+// Fills `table` with the rows of `sql`, column by column. Values of reference columns are ids. They
+// are looked up in `refs`, which has one map per reference column, in order. Unknown ids become
 // NULL.
 Status FillTable(store::RunDb& db, std::string_view sql, PageTable& table,
                  const std::vector<const IdRows*>& refs = {});
-// The same for one row, and for one cell.
+// The same for one row and for one cell.
 void SetRow(PageTable& table, const store::Statement& row, const std::vector<const IdRows*>& refs);
 void SetCell(PageTable& table, size_t column, const store::Cell& cell, const IdRows* ref = nullptr);
 
@@ -134,8 +135,9 @@ Status WriteTimeTables(PageContext& page);    // page_time.cc. Needs gaps, site_
 Status WriteTreeTables(PageContext& page);    // page_time_tree.cc
 Status LoadPageOps(PageContext& page);        // page_ops.cc
 Status WriteLaunchTables(PageContext& page);  // page_launches.cc. Needs gaps, path, ops.
-Status WriteHloTables(PageContext& page);     // page_hlo.cc. Needs ops, completes them.
-Status WriteOpTables(PageContext& page);      // page_ops.cc. Must be the last of these.
+Status WriteHloTables(
+    PageContext& page);  // In page_hlo.cc. Must follow the ops, and completes them.
+Status WriteOpTables(PageContext& page);  // In page_ops.cc. Must be called last.
 // Shares of ops of `page`, which is this run or the base run (page_shares.cc).
 Status WriteShareTable(PageContext& page, const std::string& name, const std::string& ops);
 Status WriteSourceTables(PageContext& page);    // page_source.cc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The style sheet of the page (page.css), put into the program when it is built.
+// The style sheet of the page (page.css), embedded into the program at build time.
 
 #ifndef XLATRACE_REPORT_PAGE_PAGE_CSS_H_
 #define XLATRACE_REPORT_PAGE_PAGE_CSS_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory of the modules that ran: XLA's buffer assignment if the module has one, and the live
+// Memory of the modules that ran: XLA's buffer assignment, if the module has one, and the live
 // ranges of values. Private to report/page.
 
 #ifndef XLATRACE_REPORT_PAGE_PAGE_MEMORY_H_
@@ -41,7 +41,7 @@ class MemoryTables {
                   const analysis::LiveValues& live, int64_t module_row, int64_t first_instruction);
 
   PageContext& page_;
-  // Time in the execution of median duration; nothing: it was not recorded.
+  // Time in the execution with median duration; nullopt: not recorded.
   struct Span {
     std::optional<int64_t> start_ns, end_ns;
   };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A table of the page's data: columns of one length, ready to be encoded
+// A table of the page's data: columns of equal length, to be encoded
 // (docs/development/page-data.md).
 //
-// Columns are declared first; then rows are filled cell by cell and ended with EndRow. A cell that
-// was not set, or set to nothing, is NULL. Text goes into a dictionary that all tables share.
+// Declare all columns first. Then set the cells of a row and call EndRow. Cells that are not set,
+// or set to nullopt, are NULL. All tables share one dictionary of texts.
 //
 // Ownership: a table refers to its dictionary. Thread-safety: one thread.
 
@@ -22,7 +22,8 @@
 
 namespace xlatrace::report {
 
-// The table `strings`: every text once, made safe to show, at most kMaxStringBytes bytes of it.
+// The table `strings`: every text once, without unsafe characters and with at most kMaxStringBytes
+// bytes.
 class PageStrings {
  public:
   static constexpr size_t kMaxStringBytes = 4096;
@@ -31,7 +32,8 @@ class PageStrings {
   const std::vector<std::string>& texts() const { return texts_; }
 
  private:
-  std::unordered_map<std::string, int64_t> rows_;  // By the text as given (cut ones by their hash).
+  std::unordered_map<std::string, int64_t>
+      rows_;  // Row by the original text, or by its hash if the text was cut.
   std::vector<std::string> texts_;
 };
 
@@ -42,17 +44,18 @@ class PageTable {
 
   enum class Type : uint8_t { kInt, kReal, kWord, kText, kRef, kBlob };
 
-  // Declares columns in one go: "step steady:flag name:text kind:word device>devices start_ns:delta
-  // waves:real" (no suffix: integer; '>': a row of that table; flag: 0 or 1).
+  // Declares several columns: "step steady:flag name:text kind:word device>devices start_ns:delta
+  // waves:real". No suffix: integer. '>': a row of the named table. flag: 0 or 1.
   PageTable& Declare(std::string_view columns);
-  // Or one by one; each returns the column's number, counted from 0.
+  // Declares one column and returns its number, counted from 0.
   size_t AddInt(std::string name) { return Add(std::move(name), Type::kInt); }
   size_t AddDelta(std::string name);  // Integers that grow: stored as differences.
   size_t AddReal(std::string name) { return Add(std::move(name), Type::kReal); }
   size_t AddWord(std::string name) { return Add(std::move(name), Type::kWord); }
   size_t AddText(std::string name) { return Add(std::move(name), Type::kText); }
   size_t AddRef(std::string name, std::string table);
-  // Long text: two columns, `lengths` and `name`; the number is that of the text.
+  // Declares a column of long texts, stored as two columns, `lengths` and `name`. Returns the
+  // number of the texts.
   size_t AddBlob(std::string name, std::string lengths);
 
   // Cells of the row that is being filled.
@@ -60,7 +63,7 @@ class PageTable {
   void Set(size_t column, const std::optional<int64_t>& value);
   void SetReal(size_t column, double value);           // NaN and infinities: NULL.
   void SetText(size_t column, std::string_view text);  // Text and word columns; empty: NULL.
-  void SetBlob(size_t column, std::string_view text);  // As it is.
+  void SetBlob(size_t column, std::string_view text);  // Stores the bytes unchanged.
   void EndRow() { ++rows_; }
 
   const std::string& name() const { return name_; }
@@ -69,7 +72,7 @@ class PageTable {
   size_t rows() const { return rows_; }
   bool empty() const { return rows_ == 0; }
 
-  // Appends the encoded columns to `block`; gives the "columns" of the index.
+  // Appends the encoded columns to `block` and returns the "columns" of the index.
   nlohmann::ordered_json Encode(std::string& block) const;
 
  private:
@@ -79,7 +82,7 @@ class PageTable {
     bool delta = false;
     std::string other;            // Ref: the table. Blob: the column of lengths.
     std::vector<int64_t> values;  // Reals as their bits.
-    std::vector<uint8_t> nulls;   // One per row; 1: NULL.
+    std::vector<uint8_t> nulls;   // One element per row; 1: the cell is NULL.
     std::vector<std::string> words;
     std::unordered_map<std::string, int64_t> word_rows;
     std::string blob;

@@ -28,7 +28,7 @@ size_t TimePartOf(std::string_view op_kind, std::string_view phase);
 // "forward", "collective".
 std::string_view TimePartText(size_t part);
 
-// Bins of one device. A long span costs as little as a short one.
+// Bins of one device. The cost does not depend on the length of a span.
 class TimeBins {
  public:
   TimeBins(int64_t start_ns, int64_t width_ns, size_t count)
@@ -37,7 +37,7 @@ class TimeBins {
   // `self_ns` of work, spread evenly over [start_ns, end_ns).
   void Add(size_t part, int64_t start_ns, int64_t end_ns, int64_t self_ns);
 
-  // Calls `each(bin, part, ns)` where there is time.
+  // Calls `each(bin, part, ns)` for every bin and part with time.
   template <typename Each>
   void ForEach(Each each) const {
     std::array<double, kTimePartCount> covered{};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Generates report/ui/src/words.ts: the words of run.db as the page's app shows them.
-// Source: report/shown_words.h and word_tables.h, over model/words.h.
-// So each word is written in one place.
+// Generates report/ui/src/words.ts: the words of run.db as the app shows them. Sources:
+// report/shown_words.h and word_tables.h, over model/words.h. Each word is therefore defined in one
+// place.
 //
 // Thread-safety: re-entrant.
 
@@ -13,8 +13,8 @@
 
 namespace xlatrace::report {
 
-// The whole file. tests/report/words_test.cc compares the committed one with it, and writes it
-// where XLATRACE_UPDATE_WORDS is set.
+// Returns the whole file. tests/report/words_test.cc compares the committed file with it, and
+// writes the file if XLATRACE_UPDATE_WORDS is set.
 std::string WordsTypeScript();
 
 }  // namespace xlatrace::report

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Shapes as HLO text writes them, made short enough to read.
+// Shapes in the syntax of HLO text, shortened for readers.
 //
 // Thread-safety: pure.
 

@@ -16,10 +16,10 @@
 
 namespace xlatrace::report {
 
-// A value of an object; null where it is missing or where this is no object.
+// A value of an object; null if the value is missing or `object` is not an object.
 const Json& ValueAt(const Json& json, std::string_view key);
 
-// "12.3 us", "1,203", "4.5%" of a value; "-" where there is none.
+// Formats a value: "12.3 us", "1,203", "4.5%"; "-" if there is no value.
 std::string TimeCell(const Json& json, std::string_view key);
 std::string CountCell(const Json& json, std::string_view key);
 // "1 launch", "1,203 launches".
@@ -29,19 +29,18 @@ std::string PctCell(const Json& json, std::string_view key);
 // "layers.py:88" of a row with source_file and source_line.
 std::string SourceCell(const Json& row);
 
-// Everything that comes from outside is made safe for a terminal and wrapped to its width.
+// All text from outside of xlatrace is made safe for a terminal and wrapped to its width.
 class SheetWriter {
  public:
   explicit SheetWriter(const ShowOptions& options) : options_(options) {}
 
   void Title(const std::string& text);
   void Heading(std::string_view text);
-  // "  name      value", wrapped; nothing for an empty value.
+  // "  name      value", wrapped; writes nothing for an empty value.
   void Fact(std::string_view name, const std::string& value);
   void Paragraph(const std::string& text);
   void Table(const TextTable& table);
-  // An array of lines. Long ones are broken, at blanks where there are any, so that nothing is
-  // lost: these are for reading and copying.
+  // An array of lines to read and copy. Long lines are broken, preferably at blanks, and never cut.
   void Code(const Json& lines);
 
   const ShowOptions& options() const { return options_; }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `show`: everything about one thing of a run.
+// `show`: all facts about one subject of a run.
 //
-// Gets an open run.db and a subject. The subject is a handle (o17, k3, m2, f1), a layer, a source
-// line ("layers.py:88"), or the name of an instruction, kernel or module. Returns text for a
+// Input: an open run.db and a subject. The subject is a handle (o17, k3, m2, f1), a layer, a source
+// line ("layers.py:88"), or the name of an instruction, kernel or module. Output: text for a
 // terminal or one JSON object. The object has "schema_version": 1; no version removes a key. Both
-// show the same figures. These come from the public views (docs/schema.md); HLO and memory come
+// outputs have the same figures, from the public views (docs/schema.md). HLO and memory are read
 // from the stored module.
 //
 // Thread-safety: one thread per RunDb.
@@ -30,13 +30,13 @@ struct ShowOptions {
   int width = 100;  // Columns; from 60 on only requested HLO text is wider.
   bool ascii = false;
   bool color = false;
-  bool whole_hlo = false;              // True: all lines of a fusion's body; else the first 40.
+  bool whole_hlo = false;  // True: print all lines of a fusion's body; false: the first 40.
   const analysis::Gpu* gpu = nullptr;  // Another GPU for an estimate; null: none.
   // Origin of an instruction of a module, for an op or instruction; empty: not requested.
   std::function<Result<Provenance>(int64_t module_id, const std::string& instruction)> provenance;
 };
 
-// An error names what can be shown when nothing of that name is there.
+// If no subject has the name, the error lists possible subjects.
 Result<std::string> Show(store::RunDb& db, std::string_view what, const ShowOptions& options);
 
 }  // namespace xlatrace::report

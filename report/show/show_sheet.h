@@ -24,13 +24,13 @@ namespace xlatrace::report {
 
 using Json = nlohmann::ordered_json;
 
-// Each gives {"kind": ..., ...}.
+// Each function returns {"kind": ..., ...}.
 Result<Json> OpSheet(store::RunDb& db, const std::string& handle, const ShowOptions& options);
-// An instruction of a stored module that has no time of its own: inside a fusion, or never
-// launched. Null where no module has it.
+// An instruction without own time of a stored module: it is inside a fusion, or was never launched.
+// Null if no module has the instruction.
 Result<Json> InstructionSheet(store::RunDb& db, const std::string& name,
                               const ShowOptions& options);
-// `what`: its handle, symbol or name. Null where there is none.
+// `what`: handle, symbol or name of the kernel. Null if there is no such kernel.
 Result<Json> KernelSheet(store::RunDb& db, const std::string& what, const ShowOptions& options);
 Result<Json> ModuleSheet(store::RunDb& db, const std::string& handle);
 Result<Json> FindingSheet(store::RunDb& db, const std::string& handle);
@@ -44,10 +44,10 @@ std::string SheetText(const Json& sheet, const ShowOptions& options);
 
 // ---- Shared by the sheets --------------------------------------------------------------------
 
-// Launch configurations, shares, neighbours and the like that a sheet names at most.
+// Maximum number of launch configurations, shares, neighbours and similar entries of a sheet.
 inline constexpr size_t kMaxSheetRows = 40;
 
-// Rows of a query as objects, column names as keys; the first as one object (null: no row).
+// Rows of a query as objects with column names as keys; the first row as one object (null: no row).
 Json RowsJson(const store::Table& table);
 Result<Json> Rows(store::RunDb& db, std::string_view sql,
                   std::initializer_list<store::Cell> parameters = {}, size_t max_rows = SIZE_MAX);
@@ -60,11 +60,12 @@ Result<int64_t> SteadySteps(store::RunDb& db);
 // The stored HLO of a module.
 Result<model::HloModule> LoadHlo(store::RunDb& db, int64_t module_id);
 
-// Adds the text of an instruction and its neighbours; nothing where the run has no HLO of it.
+// Adds the text of an instruction and its neighbours; adds nothing if the run has no HLO of the
+// module.
 Status AddHlo(store::RunDb& db, int64_t module_id, const std::string& name,
               const ShowOptions& options, Json* sheet);
 
-// Facts of a device as the view `device` has them.
+// Facts of a device, as in the view `device`.
 Result<analysis::DeviceFacts> FactsOfStoredDevice(store::RunDb& db, int64_t device_id);
 
 // The launch configuration in a row with the columns of view `launch`.
@@ -76,13 +77,13 @@ double JsonNumber(const Json& row, std::string_view key);
 std::optional<int64_t> JsonInt(const Json& row, std::string_view key);
 std::string JsonText(const Json& row, std::string_view key);
 
-// Time from the host's call to the start on the device, of activities that the predicate accepts,
-// and the host's lead on that device. Null: no known calls, or clocks that do not fit (more than
-// one launch in twenty starts before its call).
+// Time from the host's call to the start on the device for activities that the predicate accepts,
+// and the host's lead on that device. Null if no calls are known, or if the clocks do not match
+// (more than one launch in twenty starts before its call).
 Result<Json> LaunchLatency(store::RunDb& db, const std::function<bool(int64_t, int64_t)>& wanted);
 
-// Launch configurations with their occupancy and what would raise it. `rows`: objects with the
-// launch columns of view op_launch.
+// Launch configurations with their occupancy and the resource that limits it. `rows`: objects with
+// the launch columns of view op_launch.
 Status AddOccupancyAdvice(store::RunDb& db, const ShowOptions& options, Json* rows);
 
 }  // namespace xlatrace::report

@@ -13,18 +13,18 @@ namespace xlatrace::report {
 
 // Whole sheets.
 void WriteOp(const Json& sheet, SheetWriter& out);
-// An instruction without time of its own.
+// An instruction without own time.
 void WriteInstruction(const Json& sheet, SheetWriter& out);
 
 // Parts; nothing where the value is missing or empty.
 void WriteOps(const Json& ops, SheetWriter& out);
 void WriteFindings(const Json& findings, SheetWriter& out);
-// How long the device took to begin what the host had called for.
+// Time from the calls of the host to the starts on the device.
 void WriteHost(const Json& host, SheetWriter& out);
 // The compiler passes that made or changed the instruction.
 void WriteProvenance(const Json& provenance, SheetWriter& out);
-// Launch configurations of a sheet: grid, registers, occupancy. `with_names`: of more than one
-// kernel.
+// Launch configurations of a sheet: grid, registers, occupancy. `with_names`: the configurations
+// belong to several kernels.
 void WriteLaunches(const Json& sheet, bool with_names, SheetWriter& out);
 
 }  // namespace xlatrace::report

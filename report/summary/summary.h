@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The answer in a terminal, and the same figures for programs: text, JSON, CSV, Markdown.
+// The answer in a terminal, and the same figures for other programs: text, JSON, CSV, Markdown.
 //
 // Thread-safety: re-entrant; no I/O.
 
@@ -20,7 +20,7 @@ namespace xlatrace::report {
 enum class By {
   kOp,
   kPhase,
-  kLayer,  // Repeated ones folded.
+  kLayer,  // Repeated layers are folded.
   kKernel,
   kSource,
   kStack,  // The tree of the user's call stacks.
@@ -33,7 +33,7 @@ enum class By {
   kRank,
 };
 
-// "op" -> By::kOp; nullopt when it is none of the words.
+// "op" -> By::kOp; nullopt for other words.
 std::optional<By> ByFromText(std::string_view text);
 // All words, in the order of the enum.
 std::span<const std::string_view> ByTexts();
@@ -55,11 +55,12 @@ struct SummaryOptions {
 
 // At most 45 lines, each at most `width` columns; ends in a newline.
 std::string SummaryText(const RunView& view, const SummaryOptions& options);
-// One object with "schema_version": 1; keys only get more. Times are integer nanoseconds:
-// `*_ns` sums over the basis, `*_ns_per_step` that divided by the steady steps of all devices.
+// One object with "schema_version": 1; later versions only add keys. Times are integer nanoseconds.
+// `*_ns` are sums over the basis; `*_ns_per_step` are these sums divided by the steady steps of all
+// devices.
 std::string SummaryJson(const RunView& view, const SummaryOptions& options);
-// The table of options.by with one header line, all rows, raw integers, RFC 4180. Text that a
-// spreadsheet would take for a formula gets a leading '.
+// The table of options.by as CSV (RFC 4180): one header line, all rows, unformatted integers. Text
+// that a spreadsheet would read as a formula gets the prefix '.
 std::string SummaryCsv(const RunView& view, const SummaryOptions& options);
 // Verdict, facts, phases and the table, for a pull request or an issue.
 std::string SummaryMarkdown(const RunView& view, const SummaryOptions& options);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The blocks of a summary in a terminal, a few lines each: one class per block.
-// Internal to report/summary/.
+// The blocks of a summary in a terminal: one class per block of a few lines. Internal to
+// report/summary/.
 
 #ifndef XLATRACE_REPORT_SUMMARY_SUMMARY_BLOCKS_H_
 #define XLATRACE_REPORT_SUMMARY_SUMMARY_BLOCKS_H_
@@ -75,7 +75,7 @@ class FindingsBlock : SummaryBlock {
   std::string AllTogether() const;
 };
 
-// Short names of causes that were ruled out, and of causes that the data could not decide.
+// Short names of checks without a problem, and of checks that the recording does not allow.
 class RuledOutBlock : SummaryBlock {
  public:
   using SummaryBlock::SummaryBlock;

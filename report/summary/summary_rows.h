@@ -13,8 +13,8 @@
 
 namespace xlatrace::report {
 
-// The `rows` largest rows of a breakdown, then "N others", what could not be named, and the total.
-// `width` decides how many columns are worth showing.
+// The `rows` largest rows of a breakdown, then "N others", the row without a name, and the total.
+// `width` determines the columns.
 TextTable MakeSummaryTable(const RunView& view, By by, size_t rows, int width);
 
 }  // namespace xlatrace::report

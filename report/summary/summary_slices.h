@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Parts of a run that `summary` makes on request only: other groupings, and filtered ones.
+// Parts of a run that `summary` makes on request only: other groupings, and filtered groupings.
 //
 // Thread-safety: one thread per RunDb.
 
@@ -18,15 +18,15 @@
 namespace xlatrace::report {
 
 struct SummaryFilter {
-  std::string phase;  // Word of a phase or its beginning ("back"); empty: all.
+  std::string phase;  // A phase, or the beginning of its word ("back"); empty: all phases.
   std::string scope;  // Layer, layer group or source file; `*` stands for anything. Empty: all.
 };
 
 // Fills view.slices with scopes, origins, devices or ranks: device time of the basis.
 Status LoadSlices(store::RunDb& db, By by, RunView& view);
 
-// Reduces `view` to a phase and a scope: ops, layers, sources, kinds, modules, phases, and their
-// sum as device time. Parts of fusions count by their shares.
+// Reduces `view` to a phase and a scope: ops, layers, sources, kinds, modules and phases, with
+// their sum as device time. Fusions count with their shares.
 Status ApplyFilter(store::RunDb& db, const SummaryFilter& filter, RunView& view);
 
 // Can this grouping be filtered? Kernels, steps, devices, ranks and origins cannot: their time is
@@ -36,7 +36,7 @@ bool CanFilter(By by);
 // "dec*/mlp" against "decoder/mlp"; without `*`, whether the text contains the pattern.
 bool MatchesScope(std::string_view text, std::string_view pattern);
 
-// Orders view.ops, and so the table of ops.
+// Orders view.ops, which is the order of the table of ops.
 void SortOps(Sort sort, RunView& view);
 
 }  // namespace xlatrace::report

@@ -3,8 +3,8 @@
 // `summary --by host`: the functions and lines of host code that devices waited for, from the view
 // `time_tree` (docs/schema.md, "Time tree").
 //
-// A row is a function with all its idle time in steps and between them; without steps, in the whole
-// run. Time without a function has a row per kind. Thread-safety: one thread per RunDb.
+// A row is a function with its idle time in steps and between steps, or in the whole run if the run
+// has no steps. Time without a function has one row per kind. Thread-safety: one thread per RunDb.
 
 #ifndef XLATRACE_REPORT_TIME_TREE_HOST_TABLE_H_
 #define XLATRACE_REPORT_TIME_TREE_HOST_TABLE_H_

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `summary --by tree`: where all of the recorded time goes, from the view `time_tree`
-// (docs/schema.md, "Time tree").
+// `summary --by tree`: all recorded time by part, from the view `time_tree` (docs/schema.md, "Time
+// tree").
 //
-// Shown is the tree of the job where run.db has one, else the mean over the devices of the first
-// process. Children follow their parent, the largest first. Thread-safety: one thread per
-// RunDb.
+// The tree is that of the job, if run.db has one, or else the mean over the devices of the first
+// process. Children follow their parent, the largest first. Thread-safety: one thread per RunDb.
 
 #ifndef XLATRACE_REPORT_TIME_TREE_TIME_TREE_TEXT_H_
 #define XLATRACE_REPORT_TIME_TREE_TIME_TREE_TEXT_H_
@@ -27,8 +26,8 @@ struct TimeTreeOptions {
 // Fails if run.db has no tree.
 Result<std::string> TimeTreeText(store::RunDb& db, const TimeTreeOptions& options);
 
-// All nodes of that tree, each with its children: {"schema_version", "tree": {"kind", "name",
-// "ns", "per_step_ns", "p25_ns", "p75_ns", "handle", "children"}}. Times in nanoseconds.
+// All nodes of that tree with their children: {"schema_version", "tree": {"kind", "name", "ns",
+// "per_step_ns", "p25_ns", "p75_ns", "handle", "children"}}. Times are in nanoseconds.
 Result<std::string> TimeTreeJson(store::RunDb& db);
 
 }  // namespace xlatrace::report

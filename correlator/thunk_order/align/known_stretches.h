@@ -38,7 +38,7 @@ class KnownStretches {
   uint32_t Find(std::span<const uint32_t> cases, const std::vector<Outcome>* outcomes = nullptr,
                 uint32_t how = 0) const;
   // The longest pattern at the beginning of the launches. Patterns must follow each other from
-  // there for `ahead` launches, because a longer new pattern may begin here otherwise. `cases` is
+  // there for `ahead` launches, because otherwise a longer new pattern may begin here. `cases` is
   // not empty. `followed`: length that the previous search confirmed, if `cases` continues at its
   // end.
   uint32_t FindPrefix(std::span<const uint32_t> cases, size_t ahead, size_t* followed) const;

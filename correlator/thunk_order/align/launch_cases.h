@@ -38,7 +38,8 @@ struct ClassifiedCase {
   // The source identifies exactly this module (ModuleMatch in module_join.h). With the other
   // information it becomes `LaunchCase::said`, which has more levels.
   bool certain = false;
-  // The source names a module, and only these are possible (empty: the run does not contain it).
+  // The source names a module, and only these modules are possible (empty: the run does not contain
+  // the named module).
   bool names_module = false;
   std::vector<model::Id> among = {};
 };
@@ -54,7 +55,7 @@ class LaunchCases {
   std::span<const ThunkProgram* const> programs() const { return programs_; }  // By module.
   const std::vector<LaunchCase>& cases() const { return cases_; }  // In the order of `judged`.
 
-  // Symbol -> modules (index among the programs); copies of one program count once.
+  // Modules by symbol (index among the programs); copies of one program count once.
   using Owners = std::unordered_map<std::string_view, std::vector<uint32_t>>;
   const Owners& OwnersOf(model::Id process_id) { return owners_[process_id]; }
 
@@ -72,9 +73,9 @@ class LaunchCases {
   void CompareSizes();
   // Finds names that a process launches with more sizes than it has modules with such a kernel.
   void FindMissing();
-  // Marks candidate graphs of rows as doubtful if number and time are evidence against them.
+  // Marks candidate graphs of rows as doubtful if their number and time are evidence against them.
   void CompareGraphs();
-  // A thunk list with exactly this grid has priority over one with only the name.
+  // A thunk list with exactly this grid has priority over a list with only the name.
   void PreferKnownGrids();
   std::vector<Candidate> CandidatesOf(const ClassifiedCase& judged, const LaunchCase& launch);
 

@@ -31,7 +31,7 @@ struct LaunchCase {
   std::vector<Candidate> candidates;        // Possible tokens; empty: no anchor.
   uint32_t module = AlignedItem::kNoIndex;  // From the source; index among the programs.
   Recorded said = Recorded::kNothing;
-  uint32_t symbol = 0;  // Number of its kernel's name; 0: the name is that of a single op.
+  uint32_t symbol = 0;  // Number of the kernel's name; 0: the name belongs to a single op.
   // Launches with that name have more sizes than there are modules with such a kernel. A module is
   // missing, and the launch may belong to it.
   bool of_missing = false;

@@ -4,11 +4,11 @@
 // have launched them. It finds the module of each part of the sequence, and the token of each
 // kernel in its program.
 //
-// It is dynamic programming over (program, token), as in sequence alignment. Costs: a missing
-// kernel that every execution launches, an activity that fits nowhere, the start of an execution.
-// All alignments of one execution that match equally many kernels cost the same. So a token is
-// certain only if no other one is possible within the cost of two lost records. If one of two
-// launches of a reused kernel was lost, neither is certain.
+// Dynamic programming over (program, token), as in sequence alignment. Costs: a missing kernel that
+// every execution launches, an activity that matches nothing, the start of an execution. All
+// alignments of one execution with equally many matching kernels have equal costs. A token is
+// therefore certain only if no other token is possible within the cost of two lost records. If one
+// of two launches of a reused kernel was lost, neither is certain.
 //
 // Among alignments of equal cost, one that continues the same execution wins over one that starts
 // another. Then the one with the first program and token wins. Items that differ between them are
@@ -38,7 +38,7 @@ struct Candidate {
 
 struct SequenceItem {
   const std::vector<Candidate>* candidates = nullptr;  // Not null.
-  uint32_t group = 0;  // Items of one group belong to one execution; 0: not known.
+  uint32_t group = 0;  // Items of one group belong to one execution; 0: the group is not known.
 };
 
 struct AlignedItem {
@@ -61,9 +61,9 @@ struct Alignment {
 struct SequenceEnds {
   bool clean_start = false;  // The first item begins an execution; otherwise it may be inside one.
   bool clean_end = false;    // The last item ends an execution; otherwise it may be inside one.
-  // Missing items of the first or last execution may have been cut off by the recording, which
-  // costs nothing and is the best explanation. They may also have been lost inside, so items that
-  // may be another instruction are in doubt then.
+  // Missing items of the first or last execution may have been cut off by the recording. This costs
+  // nothing and is the best explanation. They may also have been lost inside, so items that may be
+  // another instruction are in doubt then.
   bool may_be_cut_off = false;
 };
 

@@ -18,9 +18,9 @@
 
 namespace xlatrace::correlator {
 
-// `launches`: cases of the stretch. `ends`: whether it may be cut off there. `blind`: graph-level
-// rows without a position may contain some of the missing launches. Changes the tokens and doubts
-// of anchors in doubt.
+// `launches`: cases of the stretch. `ends`: true at an end where the stretch may be cut off.
+// `blind`: graph-level rows without a position may contain some of the missing launches. Changes
+// the tokens and doubts of anchors in doubt.
 void CountTrips(std::span<const ThunkProgram* const> programs, const std::vector<LaunchCase>& cases,
                 std::span<const uint32_t> launches, SequenceEnds ends, bool blind,
                 std::vector<Anchor>* anchors);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Assigns the activities between two kernels with known thunks to the thunks between them. It is
-// for activities without the name of an instruction: library kernels, copies, memsets, collectives,
-// and graph-level rows.
+// Assigns the activities between two kernels with known thunks to the thunks between them. Such
+// activities have no instruction name: library kernels, copies, memsets, collectives, and
+// graph-level rows.
 //
 // Each thunk has at least one activity and takes those that its kind can launch, in order (one
 // library call may be several kernels). Exact if only one assignment is possible. Thread-safety:
@@ -30,8 +30,8 @@ struct WindowActivity {
 
 struct WindowToken {
   ThunkToken thunk;
-  bool taken = false;  // Its record is outside the window (a kernel that is an anchor), so none is
-                       // required here.
+  bool taken = false;  // Its record is outside the window (a kernel that is an anchor), so the
+                       // window needs none.
 };
 
 struct WindowChoice {

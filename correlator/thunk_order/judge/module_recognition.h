@@ -21,17 +21,18 @@ namespace xlatrace::correlator {
 
 struct ExecutionFacts {
   std::vector<uint32_t> tokens;        // Observed kernels; sorted, without duplicates.
-  std::set<uint32_t> symbols;          // Their names.
-  std::set<uint32_t> of_missing;       // Those that may belong to a module outside of the run.
+  std::set<uint32_t> symbols;          // Symbols of the launched kernels.
+  std::set<uint32_t> of_missing;       // Symbols that may belong to a module outside of the run.
   uint32_t first_launch = UINT32_MAX;  // First launch of its anchors.
   uint32_t last_launch = 0;
   int64_t kernels = 0;        // Number of anchors, without graphs.
   bool graphs = false;        // Some anchors are graph-level rows.
-  bool equal_module = false;  // Another module explains some of it equally well.
+  bool equal_module = false;  // Another module explains some of the launches equally well.
   bool said = false;          // The source names the module.
-  bool identified = false;    // The source names it, or it was recognised.
+  bool identified = false;    // The source names the module, or it was recognised.
 
-  // True if it is short and another module explains it equally well, so that it is no evidence.
+  // True if the execution is short and another module explains it equally well. Such an execution
+  // is no evidence.
   bool ProvesNothing() const {
     return !said && tokens.size() < static_cast<size_t>(kMinKernelCount);
   }

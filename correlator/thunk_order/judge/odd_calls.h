@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A library call launches the same kernels every time. If several calls shared a window, each must
-// have the kernels that it has in most executions; otherwise a lost record shifted the others.
+// A library call launches the same kernels every time. If several calls share a window, each must
+// have the kernels that it has in most executions. Otherwise a lost record shifted the other
+// kernels.
 //
 // Thread-safety: pure.
 

@@ -33,8 +33,8 @@ struct OrderedRun {
 };
 
 // Assigns graph-level rows without identifying neighbours to the one module whose launches do not
-// occur otherwise. The module must be heavy enough to be the only candidate. Each is an execution:
-// `*execution` is resized to the number of activities, or left empty.
+// occur otherwise. The module must be heavy enough to be the only candidate. Each row becomes an
+// execution: `*execution` is resized to the number of activities, or left empty.
 void LabelLoneGraphRows(const OrderedRun& ordered, LaunchCases* cases, OrderLabels* labels,
                         model::AttributionTables* tables, std::vector<uint32_t>* execution,
                         uint32_t* executions);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Launches of one scheduled instruction: from the thunk list if there is one, else as in XLA's
-// emitter for the opcode.
+// Launches of one scheduled instruction: from the thunk list if there is one, or else by the rules
+// of XLA's emitter for the opcode.
 //
 // Thread-safety: one thread per object.
 

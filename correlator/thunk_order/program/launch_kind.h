@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Kind of the work of an activity, as far as its launch configuration shows.
+// Kind of work of an activity, derived from its launch configuration.
 
 #ifndef XLATRACE_CORRELATOR_THUNK_ORDER_PROGRAM_LAUNCH_KIND_H_
 #define XLATRACE_CORRELATOR_THUNK_ORDER_PROGRAM_LAUNCH_KIND_H_
@@ -19,7 +19,7 @@ enum class LaunchKind : uint8_t {
   kConvolution,
   kLibrary,  // Another library's kernel: FFT, sort, solver, attention.
   kCollective,
-  kOtherKernel,  // A user's own kernel (Triton, pallas, FFI), or a library's unknown one.
+  kOtherKernel,  // A user's own kernel (Triton, pallas, FFI), or an unknown kernel of a library.
   kDeviceCopy,
   kHostCopy,   // Between host and device.
   kPredicate,  // In a CUDA graph: reads the predicate of a loop or branch.
@@ -39,7 +39,8 @@ enum class CollectiveKind : uint8_t {
   kBroadcast,
 };
 
-// Purpose of a library call. If both sides have it, it distinguishes calls that share a window.
+// Purpose of a library call. It distinguishes calls that share a window, if it is known for call
+// and thunk.
 enum class LibraryKind : uint8_t {
   kAny,
   kFft,

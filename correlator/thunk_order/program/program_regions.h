@@ -22,11 +22,11 @@ class ProgramRegions {
 
   // A loop from the walk. Its condition, if it has launches, precedes its body.
   struct Loop {
-    uint32_t region = kTopIndex;  // The region that directly contains it.
+    uint32_t region = kTopIndex;  // The innermost region that contains the loop.
     uint32_t body = kTopIndex;    // Region of the body; kTopIndex: the body always runs.
     uint32_t begin = 0;
     uint32_t end = 0;
-    int64_t before = 0;  // Kernels of its region before it, and up to its end.
+    int64_t before = 0;  // Number of kernels of its region before it, and up to its end.
     int64_t after = 0;
   };
 
@@ -36,7 +36,7 @@ class ProgramRegions {
 
   // Regions between BeginChoice and EndChoice are alternatives: at most one runs, or exactly one.
   void BeginChoice(bool exactly_one);
-  uint32_t Open(uint32_t next_token);  // Returns the region of the tokens from here on.
+  uint32_t Open(uint32_t next_token);  // Starts a region at the given token and returns the region.
   void Close(uint32_t next_token);
   void EndChoice();
   uint32_t current() const { return open_.back(); }
@@ -50,7 +50,7 @@ class ProgramRegions {
   int64_t Skipped(uint32_t from, uint32_t to) const;
   int64_t SkippedFromStart(uint32_t to) const;
   int64_t SkippedToEnd(uint32_t from) const;
-  // The same with one more trip of `loop`, which contains both.
+  // Missing kernels if `to` follows `from` with one more trip of `loop`, which contains both.
   int64_t SkippedAround(const Loop& loop, uint32_t from, uint32_t to) const;
   // Sets the base counts of a loop, whose bounds and region must be set.
   void CountLoop(Loop* loop);
@@ -65,7 +65,7 @@ class ProgramRegions {
     uint32_t begin = 0;
     uint32_t end = 0;
     std::vector<uint32_t> choices;  // In order.
-    int64_t before = 0;             // Kernels of the parent before it, and up to its end.
+    int64_t before = 0;             // Number of kernels of the parent before it, and up to its end.
     int64_t after = 0;
     int64_t leaving = 0;  // Kernels that run once more after it: the condition of a loop.
     int64_t total = 0;
@@ -91,7 +91,7 @@ class ProgramRegions {
   std::vector<uint32_t> open_choice_;
   // By token.
   std::vector<uint32_t> inner_;  // Innermost region.
-  std::vector<int64_t> before_;  // Kernels before it in that region.
+  std::vector<int64_t> before_;  // Number of kernels before the token in its region.
   std::vector<bool> required_;
 };
 

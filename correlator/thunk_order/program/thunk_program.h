@@ -36,7 +36,7 @@ class ThunkProgram {
     uint32_t end = 0;
     int64_t trips = 1;     // Trip count, if XLA determined it.
     bool counted = false;  // XLA determined it.
-    uint32_t body = 0;     // If it is not counted: start of the body, after the condition.
+    uint32_t body = 0;     // For an uncounted loop: start of the body, after the condition.
     ProgramRegions::Loop regions = {};
   };
 
@@ -54,36 +54,37 @@ class ThunkProgram {
   // `number` returns kNoIndex for one of them.
   bool Renumber(const std::function<uint32_t(uint32_t)>& number);
 
-  // These tokens are known to be kernels in this run, because the run contains such a kernel. So
-  // they are not copies, and every execution launches them.
+  // Declares tokens as kernels, because the run contains such kernels. They are therefore not
+  // copies, and every execution launches them.
   void SettleKernels(const std::vector<bool>& tokens);
 
   std::span<const ThunkToken> tokens() const { return tokens_; }
   size_t size() const { return tokens_.size(); }
   bool from_thunk_list() const { return from_thunk_list_; }
 
-  // For each class of fusions with one body, the tokens whose own symbol does not occur in the run,
-  // ascending. They may run under another symbol. A fusion whose own symbol occurs was compiled
-  // separately.
+  // For each class of fusions with equal bodies, the tokens whose own symbol does not occur in the
+  // run, ascending. They may run under another symbol. A fusion whose own symbol occurs was
+  // compiled separately.
   using Unobserved = std::vector<std::vector<uint32_t>>;
   Unobserved NotObserved(const std::function<bool(std::string_view)>& observed) const;
-  // Tokens that may launch such a kernel, ascending.
+  // Tokens that may launch a kernel with this symbol, ascending.
   std::vector<uint32_t> Matches(const model::LaunchConfig& config,
                                 const Unobserved& unobserved) const;
   // Tokens of CUDA graphs, ascending.
   std::vector<uint32_t> Graphs() const;
-  // Cost of tokens [first, last] together, each as often as it runs when they run once.
+  // Cost of tokens [first, last] together, each multiplied by its number of runs when the range
+  // runs once.
   double CostNs(uint32_t first, uint32_t last) const;
   // Tokens of an instruction.
   std::vector<uint32_t> TokensOf(uint32_t instruction) const;
 
   // Number of kernels strictly between `from` and `to` whose records must be missing if the
   // activity of `to` follows that of `from`. It includes loops, all required kernels, and the
-  // remainder of an entered branch or trip. Returns -1 if it cannot follow in one execution. `from`
-  // = kStartIndex: from the beginning.
+  // remainder of an entered branch or trip. Returns -1 if `to` cannot follow in one execution.
+  // `from` = kStartIndex: from the beginning.
   static constexpr uint32_t kStartIndex = UINT32_MAX;
   int64_t Skipped(uint32_t from, uint32_t to) const;
-  // The same up to the end.
+  // Number of kernels that must be missing from `from` to the end.
   int64_t SkippedToEnd(uint32_t from) const;
   // The tokens that Skipped counts and the optional ones among them, in execution order. `to` =
   // size(): up to the end. Empty if there is no path. Leaving a loop that is not counted evaluates
@@ -91,18 +92,19 @@ class ThunkProgram {
   std::vector<uint32_t> Between(uint32_t from, uint32_t to) const;
 
   // The kernels of an execution strictly between two tokens (kStartIndex: from its beginning;
-  // size(): to its end), with loops repeated by their trip counts. `optional`: kernels that may
-  // run, too. False if it is not known: `to` does not follow in the same trip of a loop, a loop in
-  // between is not counted, or there are more than `most`.
+  // size(): to its end), with loops repeated by their trip counts. `optional`: include kernels that
+  // may run. Returns false if the kernels are not known. Reasons: `to` does not follow in the same
+  // trip of a loop, a loop in between is not counted, or there are more than `most`.
   bool KernelsBetween(uint32_t from, uint32_t to, size_t most, std::vector<uint32_t>* kernels,
                       std::vector<uint32_t>* optional) const;
 
-  // The same without loops that are not counted: tokens after the first one behind `from` that
-  // every execution runs a known number of times. False if only one of `from` and `to` is in a
-  // loop, or if there are more than `most`.
+  // The same without loops that are not counted: the tokens after `from` that every execution runs
+  // a known number of times. Returns false if only one of `from` and `to` is in a loop, or if there
+  // are more than `most`.
   bool MarkersBetween(uint32_t from, uint32_t to, size_t most,
                       std::vector<uint32_t>* markers) const;
-  // True if it is in a loop without `other` (kStartIndex and size() are in none).
+  // True if the token is in a loop that does not contain `other` (kStartIndex and size() are in no
+  // loop).
   bool InLoopWithout(uint32_t token, uint32_t other) const;
 
   // All tokens in execution order, with loops repeated by their trip counts; not much longer than
@@ -137,12 +139,12 @@ class ThunkProgram {
 
   bool from_thunk_list_ = false;
   std::vector<ThunkToken> tokens_;
-  std::vector<Loop> loops_;  // Inner ones first.
+  std::vector<Loop> loops_;  // Inner loops first.
   ProgramRegions regions_;
   std::vector<int64_t> required_;        // Required kernels and graphs before each token.
-  std::vector<int64_t> required_alone_;  // The same without graphs.
+  std::vector<int64_t> required_alone_;  // Required kernels per token, without graphs.
   int64_t required_kernels_ = 0;
-  // Symbol -> tokens with this name: with a thunk list all users, else the owner.
+  // Tokens by symbol: with a thunk list all users, otherwise the owner.
   TokensBySymbol by_symbol_;
   // Without a thunk list: tokens of fusions with one body, ascending, and the class of each token.
   std::vector<std::vector<uint32_t>> classes_;

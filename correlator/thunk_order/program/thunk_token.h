@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One thunk for thunk order: its possible launches and distinguishing properties. Also the meaning
-// of the names of thunks and custom calls.
+// One thunk for thunk order: its possible launches and its distinguishing properties. The names of
+// thunks and custom calls are interpreted here, too.
 //
 // Thread-safety: plain data; the functions are pure.
 
@@ -53,18 +53,19 @@ struct ThunkToken {
   bool optional = false;  // May leave no record: branches, loops of unknown length, guesses.
   bool may_copy = false;  // A kernel that may be a copy.
   uint16_t copies = 1;    // If it is a copy: the number of copies, one for each result.
-  bool repeats = false;   // May be several kernels, the later ones with `__N` after the symbol.
-  int64_t elements = 0;   // Elements read and written, for kernels with unknown grid.
-  float cost_ns = 0;      // Estimated time on a large GPU, for the shares of a graph-level row.
-  bool unsteady = false;  // Its time does not follow from its cost: it may wait or repeat.
-  uint32_t graph = 0;     // The CUDA graph into which it is recorded, from 1; 0: launched
-                          // separately.
-  uint32_t last = 0;  // For kGraph: the last token of the graph; the first one follows this token.
+  bool repeats =
+      false;  // The thunk may launch several kernels; later ones have `__N` after the symbol.
+  int64_t elements = 0;  // Elements read and written, for kernels with unknown grid.
+  float cost_ns = 0;     // Estimated time on a large GPU, for the shares of a graph-level row.
+  bool unsteady =
+      false;  // The time does not follow from the cost, because the thunk may wait or repeat.
+  uint32_t graph = 0;  // The CUDA graph that contains the thunk, from 1; 0: launched separately.
+  uint32_t last = 0;   // For kGraph: the last token of the graph; the first one follows this token.
   int64_t grid[3] = {0, 0, 0};  // For kernels; 0: not known.
   int64_t block[3] = {0, 0, 0};
 };
 
-// Symbol -> tokens that may run under it; accepts views for look-ups.
+// Tokens that may run under a symbol, by symbol; accepts views for look-ups.
 struct TokenSymbolHash {
   using is_transparent = void;
   size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }

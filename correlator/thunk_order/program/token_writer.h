@@ -26,7 +26,7 @@ class TokenWriter {
   struct Place {
     double share = 1;            // Number of runs; half for each of two branches.
     bool unknown_trips = false;  // Inside a loop with unknown trip count.
-    uint32_t graph = 0;          // The CUDA graph into which it is recorded; 0: none.
+    uint32_t graph = 0;          // The CUDA graph that contains the thunk; 0: none.
   };
 
   // `module` must outlive the writer. `graph_rows`: the run has graph-level rows.
@@ -36,7 +36,8 @@ class TokenWriter {
   bool graph_rows() const { return costs_.has_value(); }
 
   uint32_t Next() const { return static_cast<uint32_t>(tokens_.size()); }
-  // Both return the token's index. The first token of a graph gets the graph's own token before it.
+  // Both functions return the index of the token. Before the first token of a graph, the graph's
+  // own token is added.
   uint32_t Add(ThunkToken token);
   uint32_t AddAs(const std::string& symbol, const ThunkToken& token);
   // The token may run under that symbol, too.

@@ -44,10 +44,10 @@ struct KnownParts {
 
 struct AnalysisOptions {
   std::vector<model::CompileSpan> compiles;  // Times in which processes compiled.
-  std::vector<model::NamedCompile>
-      named_compiles;  // The intervals of compile_times, each with the compiled function.
-  HostEventLoader
-      host_events;  // May be empty. Then the only causes of gaps are compilation and copies.
+  // The intervals of compile_times, each with the compiled function.
+  std::vector<model::NamedCompile> named_compiles;
+  // May be empty. Then the only causes of gaps are compilation and copies.
+  HostEventLoader host_events;
   int64_t lost_records = 0;   // Records that the recording lost; if above 0, no time is idle.
   HostCallOf call_of;         // May be empty: then launch latency and queue depth are unknown.
   model::UserCode user_code;  // Decides which source files belong to the user.

@@ -28,8 +28,8 @@ namespace xlatrace::analysis {
 
 struct Exchange {
   int64_t devices = 0;  // Number of devices that run the instruction.
-  model::Id group_id =
-      0;  // First activity of the exchange; 0: the other activities of the exchange are unknown.
+  // First activity of the exchange; 0: the other activities of the exchange are unknown.
+  model::Id group_id = 0;
   // Duration minus the shortest duration in the exchange. A kernel of a collective spins until all
   // devices have arrived, and all devices leave together. The last device to arrive therefore has
   // the shortest kernel. No clocks are compared. Empty for collectives in which devices do not wait

@@ -42,8 +42,8 @@ struct HostTimeline {
     int64_t start_ns = 0;
     int64_t end_ns = 0;
     const model::HostEvent* event = nullptr;
-    const std::set<model::Id>* devices =
-        nullptr;  // Devices that the thread works for; null: any device.
+    // Devices that the thread works for; null: any device.
+    const std::set<model::Id>* devices = nullptr;
     uint8_t acts = 0;
 
     bool Does(HostAct act) const { return (acts & static_cast<uint8_t>(act)) != 0; }

@@ -22,8 +22,8 @@ struct GpuLimits {
   int64_t threads_per_sm = 0;
   int64_t blocks_per_sm = 0;
   int64_t shared_memory_per_sm_bytes = 0;
-  int64_t shared_memory_per_block_optin_bytes =
-      0;  // The largest amount that one kernel can request.
+  // The largest amount that one kernel can request.
+  int64_t shared_memory_per_block_optin_bytes = 0;
   int64_t shared_memory_reserved_per_block_bytes = 0;  // Taken by the system for every block.
   int64_t shared_memory_granularity_bytes = 0;
   // The same amount for all kernels of the SM.

@@ -37,14 +37,14 @@ struct InstructionFacts {
   std::optional<int64_t> bytes;
   NumberType type = NumberType::kNone;  // Type of the operands of the product, or of the
                                         // instruction if it has no product.
-  bool matmul =
-      false;  // The instruction contains a dot or convolution, or is a library call for one.
+  // The instruction contains a dot or convolution, or is a library call for one.
+  bool matmul = false;
   bool convolution = false;
   bool highest_precision = false;  // f32 with full precision requested: TF32 may not be used.
   bool upcast_operands = false;    // The f32 operands of the product are converted 16-bit values.
   bool result_only_narrowed = false;  // Produces f32 that every user first converts to 16 bits.
-  bool container =
-      false;  // The instruction is a while, conditional or call: its parts run as instructions.
+  // The instruction is a while, conditional or call: its parts run as instructions.
+  bool container = false;
   bool library = false;          // A custom call.
   int64_t group_size = 0;        // Devices of a collective's largest group; 0: unknown.
   std::string_view collective;   // "all-reduce", also if wrapped; empty: none. Static text.
@@ -72,8 +72,8 @@ class RunFacts {
  private:
   const model::RunTables& run_;
   bool on_gpu_ = false;
-  std::vector<uint32_t>
-      slot_of_;  // Per instruction: index + 1 of its facts; 0: no facts are needed.
+  // Per instruction: index + 1 of its facts; 0: no facts are needed.
+  std::vector<uint32_t> slot_of_;
   std::vector<InstructionFacts> facts_;
   std::vector<bool> visited_;                                         // Per slot.
   std::unordered_map<model::Id, std::pair<size_t, size_t>> rows_of_;  // Module -> [first, last).

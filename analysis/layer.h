@@ -55,8 +55,8 @@ class LayerFolder {
   struct Node {
     std::map<std::string, Node, std::less<>> children;
     std::set<std::string, std::less<>> folded;  // Stems of at least two children.
-    std::set<std::string, std::less<>>
-        unnumbered;  // Children without a number that are the first of numbered siblings.
+    // Children without a number that are the first of numbered siblings.
+    std::set<std::string, std::less<>> unnumbered;
   };
 
   static void FoldChildren(Node& node);

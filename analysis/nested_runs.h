@@ -41,8 +41,8 @@ class NestedRuns {
 
   const model::RunTables& run_;
   const model::AttributionTables& attribution_;
-  std::unordered_map<uint64_t, std::vector<Outer>>
-      outers_;  // By start; of equal starts, the longest first.
+  // By start; of equal starts, the longest first.
+  std::unordered_map<uint64_t, std::vector<Outer>> outers_;
 };
 
 }  // namespace xlatrace::analysis

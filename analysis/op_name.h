@@ -43,15 +43,15 @@ struct OpName {
   bool transpose = false;
   bool vmap = false;
   bool jit_main = false;  // JAX until 0.6.
-  bool remat =
-      false;  // Component `remat`, which JAX up to 0.4.13 uses for both backward and recomputation.
+  // Component `remat`, which JAX up to 0.4.13 uses for both backward and recomputation.
+  bool remat = false;
   bool checkpoint = false;      // Component `checkpoint`.
   bool rematted = false;        // Component `rematted_computation`.
   bool gradient = false;        // TF: gradient_tape/ or gradients/.
   bool grad_component = false;  // TF: a component ends in _grad (v1 gradients, custom gradients).
   bool einsum = false;
-  bool loop =
-      false;  // Inside the body of a while; its differentiation does not start inside that body.
+  // Inside the body of a while; its differentiation does not start inside that body.
+  bool loop = false;
   bool combined = false;  // prefix/(a:b:c); describes the first part.
 };
 

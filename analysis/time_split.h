@@ -71,8 +71,8 @@ class TimeSplit {
 
   std::vector<Piece> pieces_;
   std::vector<int64_t> weights_;  // share_ppm of the pieces.
-  std::vector<uint32_t>
-      first_piece_;  // First piece per instruction, with one additional element at the end.
+  // First piece per instruction, with one additional element at the end.
+  std::vector<uint32_t> first_piece_;
   struct PieceRange {
     uint32_t begin = 0;
     uint32_t count = 0;  // 0: unattributed, `begin` is the phase.

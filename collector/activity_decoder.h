@@ -28,8 +28,8 @@ struct DecodeCounts {
   uint64_t copies = 0;
   uint64_t memsets = 0;
   uint64_t graph_rows = 0;
-  uint64_t invalid_time =
-      0;  // Number of stored records whose start or end is 0, or whose end is before the start.
+  // Number of stored records whose start or end is 0, or whose end is before the start.
+  uint64_t invalid_time = 0;
   uint64_t unknown = 0;         // Kinds that were not requested.
   uint64_t cut_buffers = 0;     // CUPTI's iterator failed: later records are lost.
   uint64_t outside_window = 0;  // Records of calls that were not recorded.

@@ -45,8 +45,8 @@ class SkippedCalls {
   void Compact();
 
   std::map<uint32_t, Page> pages_;  // By correlation >> kPageBits.
-  std::map<uint32_t, uint32_t>
-      whole_;  // First page to the page after the last one; all ids of these pages are skipped.
+  // First page to the page after the last one; all ids of these pages are skipped.
+  std::map<uint32_t, uint32_t> whole_;
   std::set<uint32_t> exceptions_;  // Recorded calls in these pages that were reported late.
   uint32_t newest_ = 0;            // Page.
   bool any_ = false;

@@ -71,8 +71,8 @@ class AnnotatedModules {
 
   std::vector<AnnotatedModule> modules_;
   std::map<Key, uint32_t> index_;
-  std::vector<std::unordered_map<std::string_view, uint32_t>>
-      names_;  // Used during construction only.
+  // Used during construction only.
+  std::vector<std::unordered_map<std::string_view, uint32_t>> names_;
 };
 
 // Names of thunks that XLA:GPU itself creates, so that no HLO contains them

@@ -28,8 +28,8 @@ struct ActivityCase {
   model::Id device_id = 0;      // For collectives without a range; otherwise 0.
   model::Id run_module_id = 0;  // Module of the execution, if the source groups activities and
                                 // another activity of the group names its module; otherwise 0.
-  bool run_module_certain =
-      false;  // At least one activity of the group identifies exactly that module.
+  // At least one activity of the group identifies exactly that module.
+  bool run_module_certain = false;
   const model::Hint* hint = nullptr;  // May be null.
   const model::LaunchConfig* config = nullptr;
 };

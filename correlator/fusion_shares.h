@@ -26,8 +26,8 @@ namespace xlatrace::correlator {
 struct Share {
   int64_t share_ppm = 0;
   std::string_view op_name;  // Points into the module or its splitter.
-  uint32_t from =
-      model::kNoIndex;  // Instruction that the share represents, with its opcode and source.
+  // Instruction that the share represents, with its opcode and source.
+  uint32_t from = model::kNoIndex;
 };
 
 // Divides `model::kWholeSharePpm` in proportion to `weights` so that the parts sum to exactly

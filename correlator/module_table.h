@@ -47,8 +47,8 @@ struct ModuleEntry {
   uint32_t entry_first_row = 0;  // Instructions of the entry computation.
   uint32_t entry_row_count = 0;
   bool has_thunks = false;
-  bool whole_schedule =
-      true;              // The program is XLA's; strings that a process registers are not all.
+  // The program is XLA's; strings that a process registers are not all.
+  bool whole_schedule = true;
   ThunkProgram program;  // Empty in runs without a GPU. Instruction indices count from first_row.
   SymbolIndex symbols;   // Its instruction indices count from first_row.
 

@@ -74,8 +74,8 @@ class LaunchedIn {
   struct Sum {
     int64_t launches = 0, self_ns = 0, calls = 0, ns = 0;
   };
-  static constexpr uint32_t kNoPathIndex =
-      UINT32_MAX;  // Unlike 0, which means outside of all ranges.
+  // Unlike 0, which means outside of all ranges.
+  static constexpr uint32_t kNoPathIndex = UINT32_MAX;
   static constexpr uint32_t kEarlierPathIndex = UINT32_MAX - 1;
   struct Call {
     uint32_t thread = 0;  // kNoPathIndex: not known.

@@ -26,8 +26,8 @@ struct EndFigure {
   std::optional<int64_t> pid;
   std::string ended;  // exit, signal, exec, abort, running; empty: unknown.
   std::optional<int64_t> signal;
-  std::optional<int64_t>
-      from_ns;  // Work may be missing from this time on; nullopt: no work is missing.
+  // Work may be missing from this time on; nullopt: no work is missing.
+  std::optional<int64_t> from_ns;
   std::optional<int64_t> tail_ns;  // How much of the end, where that is known.
   int64_t at_least = 0;            // Records that are certainly missing.
 };

@@ -22,15 +22,15 @@ struct ModelNode {
   int64_t ns = 0;    // Time of the node and all nodes below it.
   PhaseTimes phases{};
   int64_t others = 0;  // If not 0, the node stands for this number of small nodes.
-  std::vector<ModelNode>
-      children;  // By descending time. The children, including a child "itself", sum to ns.
+  // By descending time. The children, including a child "itself", sum to ns.
+  std::vector<ModelNode> children;
 };
 
 struct ModelTreeLimits {
   size_t depth = 6;
   size_t children = 14;
-  double least_share =
-      0.002;  // Minimum share of the whole; children with less are joined in a node "others".
+  // Minimum share of the whole; children with less are joined in a node "others".
+  double least_share = 0.002;
 };
 
 // The root has no name and all device time. Its children are the outermost components, "no layer

@@ -25,16 +25,16 @@ namespace xlatrace::report {
 
 struct FoldedOp {
   const OpFigure* op = nullptr;  // The op with the most time; the row has its handle.
-  int64_t copies =
-      1;  // Number of instructions. An instruction that several processes run counts once.
+  // Number of instructions. An instruction that several processes run counts once.
+  int64_t copies = 1;
   int64_t ops = 1;  // Ops of the view.
   int64_t ns = 0;
   int64_t calls = 0;                  // 0: unknown.
   int64_t least_ns = 0, most_ns = 0;  // Shortest and longest copy.
   bool exact = true;                  // True: all labels are exact.
   std::string bound_by;
-  double peak_ns =
-      0;  // Sum of time times the reached share of its roof, over ops with a known share.
+  // Sum of time times the reached share of its roof, over ops with a known share.
+  double peak_ns = 0;
   int64_t rated_ns = 0;
   double critical_ns = 0;  // Time of the same copies on the critical path.
   int64_t replayed_ns = 0;

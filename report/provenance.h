@@ -46,8 +46,8 @@ struct OpProvenance {
   std::string origins_of;               // The dump that `origins` are operations of.
   std::vector<ProvenanceNote> origins;
   size_t origins_count = 0;
-  bool origins_told =
-      false;  // The events already list the original instructions, so `origins` is empty.
+  // The events already list the original instructions, so `origins` is empty.
+  bool origins_told = false;
 };
 
 struct Provenance {

@@ -136,8 +136,8 @@ struct OpFigure {
   std::optional<int64_t> slack_ns;
   bool estimated = false;
   bool mixed = false;
-  bool to_host =
-      false;  // The op is a copy with its result in host memory, or the start of such a copy.
+  // The op is a copy with its result in host memory, or the start of such a copy.
+  bool to_host = false;
 };
 
 // One row of a breakdown; its phases sum to `ns`.

@@ -69,19 +69,19 @@ class Context {
   int64_t steady_steps = 0;      // Number of typical steps: pairs of step and device.
   int64_t steady_count = 0;      // Distinct steady steps, whether typical or not.
   int64_t divisor = 1;           // Sums are divided by this; 1 for a whole run.
-  int64_t step_count =
-      0;  // Number of distinct typical steps on the device with the largest number.
+  // Number of distinct typical steps on the device with the largest number.
+  int64_t step_count = 0;
   // The typical step. For a whole run its busy time, because the time of an idle host between
   // calls has no influence on the cost of an op.
   int64_t step_ns = 0;
   int64_t span_ns = 0;  // Like step_ns, but with the idle time if the basis is a whole run.
-  int64_t device_ns =
-      0;  // Device time of one device, or of all devices if the basis is a whole run.
+  // Device time of one device, or of all devices if the basis is a whole run.
+  int64_t device_ns = 0;
   double attributed = 1;   // Share of steady device time.
   double graph_share = 0;  // Share of device time in graphs with unknown nodes.
   bool on_gpu = false;
-  bool tensorflow =
-      false;  // TensorFlow ran ops or called the programs, so advice uses the terms of TensorFlow.
+  // TensorFlow ran ops or called the programs, so advice uses the terms of TensorFlow.
+  bool tensorflow = false;
   bool pytorch = false;  // All kernels are from PyTorch and none is from XLA, so advice uses the
                          // terms of PyTorch.
   bool on_cpu = false;   // The host is the device: no waiting for launches or for the host.
@@ -155,8 +155,8 @@ class Context {
   void FindMemoryRate();
 
   std::array<int64_t, kStepPartCount> parts_{};
-  std::vector<bool>
-      in_steady_step_;  // One element per activity. Rules read it in passes over all activities.
+  // One element per activity. Rules read it in passes over all activities.
+  std::vector<bool> in_steady_step_;
   std::map<model::Id, HloFacts> modules_;
   std::vector<uint32_t> op_of_instruction_;  // Index + 1 into ops.
   std::optional<double> memory_rate_;

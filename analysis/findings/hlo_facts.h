@@ -33,8 +33,8 @@ struct SourceFrame {
 struct DotFacts {
   std::string lhs_type, rhs_type, result_type;
   std::string precision;  // "highest", "high"; empty: the default.
-  std::string
-      upcast_from;  // "bf16" if an f32 operand was just converted from bf16; otherwise empty.
+  // "bf16" if an f32 operand was just converted from bf16; otherwise empty.
+  std::string upcast_from;
   int64_t odd_dimension = 0;  // A contiguous dimension with rows of no multiple of 16 bytes.
   int64_t padded_from = 0;    // A dimension that XLA pads for the product, before padding.
   int64_t padded_to = 0;

@@ -27,8 +27,8 @@ struct NamedCollective {
   bool paired = false;                   // The launches have counterparts on the other devices.
   int64_t exposed_wait_ns = 0;           // Exposed waiting of paired launches.
   std::map<model::Id, int64_t> wait_ns;  // Waiting of paired launches by device, exposed or not.
-  std::map<model::Id, int64_t>
-      last;  // Number of exchanges to which the device came last (shortest time).
+  // Number of exchanges to which the device came last (shortest time).
+  std::map<model::Id, int64_t> last;
   std::map<model::Id, int64_t> caused_ns;  // Waiting time of the other devices in these exchanges.
   int64_t exchanges = 0;
   int64_t longest_wait_ns = 0;  // Longest waiting time in one exchange.

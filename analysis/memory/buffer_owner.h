@@ -59,8 +59,8 @@ class BufferOwners {
   std::vector<bool> decided_;
   std::vector<bool> updated_;  // Per input: an output of the same type replaces it.
   std::vector<bool> updated_by_optimizer_;
-  std::vector<bool>
-      updated_by_gradient_;        // Per input: the output that replaces it depends on gradients.
+  // Per input: the output that replaces it depends on gradients.
+  std::vector<bool> updated_by_gradient_;
   std::vector<bool> from_inputs_;  // Depends on any input.
   std::vector<bool> from_data_;    // Depends on inputs that are no parameters.
   std::vector<bool> from_parameters_;

@@ -18,10 +18,10 @@ struct Relations {
   std::vector<bool> after_forward;  // Depends on forward or loss work.
   std::vector<bool> after_backward;
   std::vector<bool> before_forward;  // Per instruction: forward or loss work depends on it.
-  std::vector<bool>
-      before_backward;  // Per instruction: backward or recomputing work depends on it.
-  std::vector<bool>
-      before_layers;  // Per instruction: forward work other than the loss depends on it.
+  // Per instruction: backward or recomputing work depends on it.
+  std::vector<bool> before_backward;
+  // Per instruction: forward work other than the loss depends on it.
+  std::vector<bool> before_layers;
   bool has_backward = false;
 };
 

@@ -33,8 +33,8 @@ struct Setting {
   std::vector<int64_t> durations;  // Per node.
   std::vector<Edge> edges;         // As Graph::edges; an edge with lag kNoEdgeLagNs is ignored.
   std::vector<bool> aside;         // Per node: later nodes of its lane do not wait for it.
-  std::vector<uint32_t>
-      after;           // Per node: another node that must have ended before, or kNoNodeIndex.
+  // Per node: another node that must have ended before, or kNoNodeIndex.
+  std::vector<uint32_t> after;
   bool alone = false;  // Members of a group do not wait for each other.
 };
 

@@ -25,8 +25,8 @@ struct CompilePart {
   std::string name;          // Function or package.
   std::string part = {};     // Pass or other part of the stage; empty: none.
   bool of_function = false;  // Part of the compilation of a function.
-  bool below =
-      false;  // The span is a stage below the function, because its compilation has several stages.
+  // The span is a stage below the function, because its compilation has several stages.
+  bool below = false;
   bool again = false;  // The function had been compiled before.
   // Number of the compilation in the process, or the start of its outermost span.
   int64_t compilation = 0;

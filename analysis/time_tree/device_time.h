@@ -30,8 +30,8 @@ struct Region {
   int64_t end_ns = 0;
   NodeId base = 0;
   int32_t step = kNoStepIndex;  // Position of the step among those of the process.
-  bool idle_below_node =
-      true;  // Idle time is added below a node `idle` of the base; false: directly below the base.
+  // Idle time is added below a node `idle` of the base; false: directly below the base.
+  bool idle_below_node = true;
   int64_t weight = 1;  // Factor for its time.
 };
 

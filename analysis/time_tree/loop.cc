@@ -60,10 +60,10 @@ bool AlternateInFixedRatio(const std::vector<Work>& works, uint32_t rarest,
   return false;
 }
 
-// The unit that runs once per step, if `heavy` runs in the loop: between two runs of it, `heavy` runs
-// equally often, in most of its periods. A step ends with an update of the parameters: among units
-// with optimizer work, the one with the most device time is chosen. Otherwise the rarest unit is.
-// `heavy` itself without such a unit.
+// The unit that runs once per step, if `heavy` runs in the loop: between two runs of it, `heavy`
+// runs equally often, in most of its periods. A step ends with an update of the parameters: among
+// units with optimizer work, the one with the most device time is chosen. Otherwise the rarest unit
+// is. `heavy` itself without such a unit.
 uint32_t StepUnitOf(const std::vector<Work>& works, const std::vector<Total>& totals,
                     const WorkNames& names, uint32_t heavy) {
   struct Count {
@@ -105,8 +105,8 @@ uint32_t StepUnitOf(const std::vector<Work>& works, const std::vector<Total>& to
 std::vector<uint64_t> Doubled(const std::vector<uint64_t>& hashes, size_t length) {
   std::vector<uint64_t> doubled;
   for (size_t i = 0; i + length < hashes.size(); ++i) {
-    const uint64_t hash =
-        (hashes[i] ^ (hashes[i] >> 29)) * 0x9E3779B97F4A7C15ull;  // 2^64 / golden.
+    // 2^64 / golden.
+    const uint64_t hash = (hashes[i] ^ (hashes[i] >> 29)) * 0x9E3779B97F4A7C15ull;
     doubled.push_back(hash ^ hashes[i + length]);
   }
   return doubled;

@@ -22,8 +22,8 @@ namespace xlatrace::analysis::time_tree {
 // The first work of a step. A step can have several works with this `what`.
 struct StepStart {
   uint32_t what = 0;
-  size_t same_after =
-      0;  // Number of works with this `what` between it and the anchor of the next period.
+  // Number of works with this `what` between it and the anchor of the next period.
+  size_t same_after = 0;
 };
 
 // The common start of all devices of a process: a step of a process is the same work on each

@@ -16,8 +16,8 @@ namespace xlatrace::report {
 
 struct AnswerText {
   bool given = false;  // False: the file has no time to account for, and `first` is the reason.
-  Sentence
-      first;  // About the run if steps have less than half of its time, otherwise about the step.
+  // About the run if steps have less than half of its time, otherwise about the step.
+  Sentence first;
   Sentence second;        // The step, if the run is first. May be empty.
   Sentence reason;        // The largest part of the last named part, and the cause of its time.
   std::string op_handle;  // The handle of the named op; empty: none.

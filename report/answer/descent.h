@@ -43,10 +43,10 @@ struct Descent {
   std::vector<TimePart> path;  // The first is the whole, the last is the largest part.
   size_t main = 0;  // Position of the last part of the path that, like all parts before it, has at
                     // least half of its whole.
-  std::optional<TimePart>
-      beside;  // A part that cannot be separated from the last part of the path.
-  std::optional<TimePart>
-      largest_inside;  // The largest part of the last part of the path, if that has parts.
+  // A part that cannot be separated from the last part of the path.
+  std::optional<TimePart> beside;
+  // The largest part of the last part of the path, if that has parts.
+  std::optional<TimePart> largest_inside;
   std::optional<TimePart> largest_op;  // The largest op of MainOf, if that is computation.
 };
 

@@ -47,8 +47,8 @@ class NodeTexts {
 struct TimeNodes {
   std::shared_ptr<NodeTexts> texts = std::make_shared<NodeTexts>();
   // The first node is the root; parents come before their children.
-  std::deque<TimeNode>
-      nodes;       // A deque, because a vector would copy a million nodes while it grows.
+  // A deque, because a vector would copy a million nodes while it grows.
+  std::deque<TimeNode> nodes;
   std::string of;  // For example "mean over 8 devices"; empty: the run has one device.
 };
 

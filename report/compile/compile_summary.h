@@ -94,8 +94,8 @@ Result<CompileFigures> LoadCompileFigures(store::RunDb& db);
 struct CompileTotals {
   int64_t ns = 0;              // All compilations of the run, from tracing to loading.
   int64_t recompilations = 0;  // Without operations outside of jit.
-  bool is_explained =
-      false;  // The hook recorded which compilations are repeated compilations of a known function.
+  // The hook recorded which compilations are repeated compilations of a known function.
+  bool is_explained = false;
 };
 
 // nullopt: the run has no compilation.

@@ -74,8 +74,8 @@ class LaunchSites {
     int64_t ns = 0, calls = 0;
     int64_t self_ns = 0, occurrences = 0, total_ns = 0;
     int64_t min_ns = INT64_MAX, max_ns = 0;
-    std::vector<int64_t>
-        devices;  // Devices of the basis; the last element caches the most recent look-up.
+    // Devices of the basis; the last element caches the most recent look-up.
+    std::vector<int64_t> devices;
 
     void AddDevice(int64_t device_id) {
       const auto at = std::find(devices.begin(), devices.end(), device_id);

@@ -52,8 +52,8 @@ class PageBlocks {
 
   HtmlWriter& html_;
   PageStrings strings_;
-  std::string
-      shared_;  // The block that small tables share; its number is assigned when the block begins.
+  // The block that small tables share; its number is assigned when the block begins.
+  std::string shared_;
   size_t shared_number_ = 0;
   size_t next_number_ = 0;
   nlohmann::ordered_json blocks_ = nlohmann::ordered_json::array();

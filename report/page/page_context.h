@@ -102,8 +102,8 @@ struct PageContext {
   PageGapSums gap_sums;
   HostThreads host;                // Filled by the scan of launches.
   std::vector<PagePathPart> path;  // By device and start.
-  std::unordered_map<int64_t, int64_t>
-      stream_of_activity;  // Row number in the table of activities on the path.
+  // Row number in the table of activities on the path.
+  std::unordered_map<int64_t, int64_t> stream_of_activity;
   nlohmann::ordered_json meta = nlohmann::ordered_json::object();
   int64_t start_ns = 0, end_ns = 0;  // All device work.
 

@@ -32,8 +32,8 @@ class PageStrings {
   const std::vector<std::string>& texts() const { return texts_; }
 
  private:
-  std::unordered_map<std::string, int64_t>
-      rows_;  // Row by the original text, or by its hash if the text was cut.
+  // Row by the original text, or by its hash if the text was cut.
+  std::unordered_map<std::string, int64_t> rows_;
   std::vector<std::string> texts_;
 };
 

@@ -53,12 +53,12 @@ struct ThunkToken {
   bool optional = false;  // May leave no record: branches, loops of unknown length, guesses.
   bool may_copy = false;  // A kernel that may be a copy.
   uint16_t copies = 1;    // If it is a copy: the number of copies, one for each result.
-  bool repeats =
-      false;  // The thunk may launch several kernels; later ones have `__N` after the symbol.
+  // The thunk may launch several kernels; later ones have `__N` after the symbol.
+  bool repeats = false;
   int64_t elements = 0;  // Elements read and written, for kernels with unknown grid.
   float cost_ns = 0;     // Estimated time on a large GPU, for the shares of a graph-level row.
-  bool unsteady =
-      false;  // The time does not follow from the cost, because the thunk may wait or repeat.
+  // The time does not follow from the cost, because the thunk may wait or repeat.
+  bool unsteady = false;
   uint32_t graph = 0;  // The CUDA graph that contains the thunk, from 1; 0: launched separately.
   uint32_t last = 0;   // For kGraph: the last token of the graph; the first one follows this token.
   int64_t grid[3] = {0, 0, 0};  // For kernels; 0: not known.

@@ -13,7 +13,7 @@
 
 namespace xlatrace::parquet {
 
-// At both ends of a file; before the last one is the size of the footer, 4 bytes.
+// At both ends of a file. The size of the footer (4 bytes) is before the one at the end.
 inline constexpr std::string_view kMagic = "PAR1";
 
 enum Type { kBoolean, kInt32, kInt64, kInt96, kFloat, kDouble, kByteArray, kFixedLenByteArray };

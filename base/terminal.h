@@ -31,7 +31,8 @@ int DisplayWidth(std::string_view text);
 
 // Shortened or padded to exactly `width` columns. A shortened name keeps its last 8 characters,
 // because the number at the end distinguishes instructions: "loop_dynamic_upda..fusion.7".
-std::string FitLeft(std::string_view text, int width);   // Left-aligned.
+// Left-aligned, shortened or padded as above.
+std::string FitLeft(std::string_view text, int width);
 std::string FitRight(std::string_view text, int width);  // Right-aligned.
 
 }  // namespace xlatrace

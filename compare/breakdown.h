@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The same times in several groupings. Every grouping sums to the device time of its side, to the
-// nanosecond.
+// The same times in several groupings. Every grouping sums exactly to the device time of its side.
 //
 // Thread-safety: pure.
 

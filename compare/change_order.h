@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Order of changes: first those in the direction of the total, certain ones, and causes of others.
+// Order of changes: changes in the direction of the total first, then certain changes and causes of
+// others.
 //
 // Thread-safety: pure.
 
@@ -28,14 +29,14 @@ double WeightOf(const Change& change);
 // Other arguments, layers, recomputation, CUDA graphs: changes that cause many rows.
 bool IsStructure(const Change& change);
 
-// Changes in the direction of the total come first, so that a slower step never starts with a gain.
-// Among those, the largest come first. Certain changes have more weight, because measured times
-// vary without a change of the program.
-// `equal_time`: the times are not distinguishable.
+// Changes in the direction of the total come first, so that the list of a slower step never starts
+// with a gain. Among those, the largest come first. Certain changes have more weight, because
+// measured times vary without a change of the program. `equal_time`: the times are not
+// distinguishable.
 void SortChanges(const Comparison& comparison, bool equal_time, std::vector<Change>* changes);
 
-// Among the changes after the first `shown`, up to two that are larger than the last shown ones
-// replace those. A change against the direction of the total may be larger than all shown changes.
+// Among the changes after the first `shown`, up to two replace the last shown ones if they are
+// larger. A change against the direction of the total may be larger than all shown changes.
 void ShowHeaviest(std::vector<Change>* changes, size_t shown);
 
 // A structural change is reported in either direction: removed rematerialisation saves its time and

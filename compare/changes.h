@@ -20,12 +20,12 @@
 
 namespace xlatrace::compare {
 
-// For recordings without steps and with the same work: repetitions per second.
+// For recordings without steps and with the same work: how often the work ran per second.
 struct Pace {
-  double ratio = 1;   // NEW to BASE.
-  std::string often;  // For a sentence about all work: "about 11.8% fewer times in the same 299
-                      // ms".
-  std::string each;   // For the time per execution: "takes as long".
+  double ratio = 1;  // NEW to BASE.
+  // For a sentence about all work: "about 11.8% fewer times in the same 299 ms".
+  std::string often;
+  std::string each;  // For the time per execution: "takes as long".
 };
 
 struct Change {
@@ -37,11 +37,11 @@ struct Change {
   bool certain = true;       // Does not depend on measured time.
   std::string because;       // Other differences that may be the reason (circumstances.h).
   std::vector<size_t> rows;  // Indices in Comparison::rows.
-  std::optional<Pace>
-      pace;  // For "repetitions", if the lengths of the recordings are known and the pace changed.
+  // For "repetitions", if the lengths of the recordings are known and the pace changed.
+  std::optional<Pace> pace;
 };
 
-// Number of changes that are shown; others are only counted.
+// Number of shown changes; the others are only counted.
 inline constexpr size_t kMaxShownChanges = 8;
 
 // Changes in the direction of the total come first: a slower step starts with a loss, a faster one
@@ -50,15 +50,15 @@ inline constexpr size_t kMaxShownChanges = 8;
 // still comes second (PutStructureSecond). Empty if the comparison is refused, because differences
 // are not changes then.
 //
-// Measured changes are left out if `time` is not distinguishable. A measured change that is no good
-// part of the difference of the time is left out, too.
+// Measured changes are left out if `time` is not distinguishable, or if they are only a small part
+// of the difference of the time.
 std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison,
                                 const TimeChange& time);
 // With the time of one run on each side.
 std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison);
 
-// By row: its only change is a measured time, and no change in `changes` contains it. So its
-// difference is within the usual variation between runs, and nothing is concluded from it.
+// By row: true if its only change is a measured time, and no change in `changes` contains the row.
+// Its difference is then within the usual variation between runs, and allows no conclusion.
 std::vector<bool> RowsOfUsualVariation(const Comparison& comparison,
                                        const std::vector<Change>& changes);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Differences between two runs outside of the program: compiler, XLA flags, driver, clock. Each is
-// a possible reason of the changes that it can cause. If a run lacks the information, it is not
-// used.
+// a possible reason of the changes that it can cause. Unknown circumstances are ignored.
 //
 // Thread-safety: pure.
 

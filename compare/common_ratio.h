@@ -19,7 +19,7 @@ struct WeighedRatio {
 };
 
 // The weighted median of at least 8 ratios, if those within `near` of it (relative) have at least
-// 80 % of the weight. Otherwise nullopt: they share no factor.
+// 80 % of the weight. Otherwise nullopt: there is no common factor.
 std::optional<double> CommonRatio(std::vector<WeighedRatio> ratios, double near);
 
 }  // namespace xlatrace::compare

@@ -2,11 +2,10 @@
 
 // Comparison of two runs: matching of ops, changes, and causes.
 //
-// The input is two runs as rows. The resulting rows contain every op of both sides exactly once, so
-// each side sums to its device time to the nanosecond. The reverse comparison only changes the
-// signs.
+// Input: two runs as rows. Output: rows that contain every op of both sides exactly once, so each
+// side sums exactly to its device time. The reverse comparison only changes the signs.
 //
-// Each level of matching uses the remainder of the previous one:
+// Levels of matching; each uses the unmatched ops of the previous level:
 //
 //   fingerprint  the same module, instructions by name
 //   program      modules of one function, by content (instruction_match.h), one or several;
@@ -41,7 +40,7 @@ enum class CauseKind : uint8_t {
   kNew,    // New only.
   kSplit,  // Fewer launched instructions did the same work.
   kMerged,
-  kRegrouped,   // Several instructions became several others.
+  kRegrouped,   // Several instructions were replaced by several others.
   kRecomputed,  // New, and its phase is recompute.
   kLayoutCopy,  // New copy or transpose.
   kExecutions,  // More or fewer executions per step.
@@ -78,8 +77,8 @@ struct Comparison {
   int64_t base_device_ns = 0, now_device_ns = 0;
   int64_t base_step_ns = 0, now_step_ns = 0;       // Both 0: no steps to compare.
   std::vector<std::pair<size_t, size_t>> modules;  // Matched modules.
-  // All of the work has a counterpart with the same instructions and inputs; without HLO, the same
-  // kernels.
+  // All of the work has a counterpart with the same instructions and inputs, or without HLO, with
+  // the same kernels.
   bool same_program = false;
 
   int64_t delta() const { return now_device_ns - base_device_ns; }

@@ -4,10 +4,10 @@
 //
 // Compilers, and releases of one compiler, group the same operations into different fusions. In
 // this graph, an operation inside a fusion is a node like one outside. Parameters of fused, called
-// and loop computations are replaced by the values that are passed in. Tuples and their elements
-// disappear. An operation that only moves a value (copy, reshape, transpose, bitcast) is a node
-// without users, because its users read the value itself. So a copy that one compiler inserted
-// changes nothing around it.
+// and loop computations are replaced by the passed values. Tuples and their elements are removed.
+// An operation that only moves a value (copy, reshape, transpose, bitcast) is a node without users,
+// because its users refer to the value itself. A copy that one compiler inserted therefore changes
+// no neighbouring node.
 //
 // A collective over several arrays has a node for each, because compilers combine and split
 // collectives.
@@ -37,9 +37,10 @@ namespace xlatrace::compare {
 
 struct FlatNode {
   uint32_t instruction = 0;
-  uint32_t unit = 0;      // The launched instruction: the outermost fusion around the node, or the
-                          // node itself. Loops and calls are not units of their content. If several
-                          // units compute the node, the one whose result it is, else the first.
+  // The launched instruction: the outermost fusion around the node, or the node itself. Loops and
+  // calls are not units of their content. If several units compute the node, the unit that has it
+  // as result, or else the first one.
+  uint32_t unit = 0;
   uint32_t region = 0;    // The loop, branch or call around the unit; kNoIndex: the entry.
   uint32_t copies = 1;    // Number of units that compute it.
   model::Slice operands;  // FlatGraph::OperandsOf, by position.

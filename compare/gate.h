@@ -22,11 +22,10 @@
 // earlier runs. It is never a regression.
 //
 // The compared times are the wall time of the step and the device time of a call of the main
-// program. The latter does not depend on the load of the host. If other programs take part in the
-// step, its device time is used. If a run has no steady steps, the wall time from call to call
-// replaces the step. Among
-// several ops or phases, those count that Benjamini-Hochberg accepts at a rate of 1 % and that
-// changed by more than an absolute minimum.
+// program. The device time does not depend on the load of the host. If other programs take part in
+// the step, the device time of the step is used. If a run has no steady steps, the wall time from
+// call to call replaces the step. Among several ops or phases, those count that Benjamini-Hochberg
+// accepts at a rate of 1 % and that changed by more than an absolute minimum.
 //
 // Thread-safety: pure.
 
@@ -60,7 +59,7 @@ struct Check {
                      // "op ...", "fact launches".
   Outcome outcome = Outcome::kPass;
   double base = 0, now = 0;
-  bool is_time = true;  // False: a count or bytes.
+  bool is_time = true;  // False: the metric is a count or bytes.
   std::string text;     // The reason, a sentence.
 };
 

@@ -26,7 +26,8 @@ struct UnitGroup {
 };
 
 struct ProgramMatch {
-  std::vector<UnitGroup> groups;    // Both sides have at least one; ordered by the first of `base`.
+  // Both sides have at least one unit; ordered by the first unit of `base`.
+  std::vector<UnitGroup> groups;
   std::vector<uint32_t> only_base;  // Launched instructions without a counterpart.
   std::vector<uint32_t> only_now;
   double similarity = 0;  // Share of all work of both sides that has a partner; 0 to 1.

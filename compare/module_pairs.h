@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Pairs the modules of two runs: by fingerprint, then by name, then by their function. Modules with
-// the most common work come first. Then it pairs the ops of each pair. Other programs of the
+// the most common work come first. The ops of each pair are paired next. Other programs of the
 // function of a pair (compiled again for other shapes) do the same work.
 //
 // Thread-safety: pure.
@@ -22,10 +22,11 @@ struct NamedGroup {
 };
 
 struct ModulePair {
-  size_t base = 0, now = 0;       // Indices in Run::modules.
-  bool same_fingerprint = false;  // Then `groups` is empty, and instructions are matched by name.
-  bool by_content = false;        // `groups` holds the matches.
-  double similarity = -1;         // Share of the work with a partner; negative: not known.
+  size_t base = 0, now = 0;  // Indices in Run::modules.
+  // If true, `groups` is empty, and instructions are matched by name.
+  bool same_fingerprint = false;
+  bool by_content = false;  // If true, `groups` has the matches.
+  double similarity = -1;   // Share of the work with a partner; negative: not known.
   std::vector<NamedGroup> groups;
   // Side (0: base, 1: now) whose module is another program of the function. The pair of the
   // function contains the other module. -1: this is that pair.

@@ -26,14 +26,14 @@ struct LoopForOp {
 };
 
 // Finds ops that one compiler turns into loops with their name (scatter, triangular solve). Returns
-// free loops of `loops`, each with the only free unit of `ops` with its name that produces one of
-// the loop's values.
+// free loops of `loops`, each with the only free unit of `ops` that has its name and produces one
+// of the loop's values.
 std::vector<LoopForOp> LoopsForOps(const FlatGraph& loops, const std::vector<bool>& loops_paired,
                                    const FlatGraph& ops, const std::vector<bool>& ops_paired);
 
 // Finds first parts of work that the other side does in one unit. One kind is the first half of a
-// reduction, which has no name. The other kind is the work before an op, in the same layer, whose
-// name a library call on the other side has. Returns each free unit with a unit that reads it; all
+// reduction, which has no name. The other kind is work before an op in the same layer, if a library
+// call on the other side has the op's name. Returns each free unit with a unit that reads it; all
 // its readers are in one group. An inserted operation before an op has its own name and is not a
 // first part. `group_of`: equal numbers for units of one group. `call_layer`: OpIdentity::layer of
 // a library call of the other side in a group, 0: none.

@@ -2,8 +2,9 @@
 
 // Matches the operations of two programs.
 //
-// Arguments and results are matched first, by their names or their order (sequence_align.h). So
-// equal operations, such as the projections of query and key, are distinguished by their inputs.
+// Arguments and results are matched first, by their names or their order (sequence_align.h). Equal
+// operations, such as the projections of query and key, are therefore distinguished by their
+// inputs.
 //
 // The method then follows XLA's hlo_diff (xla/hlo/tools/hlo_diff). It matches nodes with equal past
 // and future, then with equal past (tallest first), equal future, and equal neighbours. Each match
@@ -27,7 +28,7 @@
 namespace xlatrace::compare {
 
 struct NodeMatch {
-  // Per node of one side its partner on the other, or kNoIndex.
+  // Per node of one side: its partner on the other side, or kNoIndex.
   std::vector<uint32_t> to_new;
   std::vector<uint32_t> to_base;
 };

@@ -17,9 +17,9 @@ namespace xlatrace::compare {
 // Rows without causes; every op of both sides is in exactly one row.
 std::vector<Row> BuildRows(const Run& base, const Run& now, const std::vector<ModulePair>& pairs);
 
-// A kernel's name without numbers: "gemm_bf16_128x64_nn" stays, "fusion_12" becomes "fusion". A C++
-// name loses template arguments and parameters, except for CUTLASS's "Kernel2<NAME>", whose
-// argument is the kernel.
+// A kernel's name without numbers: "gemm_bf16_128x64_nn" is unchanged, "fusion_12" becomes
+// "fusion". Template arguments and parameters of a C++ name are removed, except for CUTLASS's
+// "Kernel2<NAME>", whose argument is the kernel.
 std::string KernelFamily(std::string_view name);
 
 }  // namespace xlatrace::compare

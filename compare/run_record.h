@@ -32,8 +32,9 @@ struct RunRecord {
   int64_t call_ns = 0;         // Device time of a call of the main program, over the whole run; 0:
                                // not known.
   std::vector<int64_t> steps;  // At most 64, evenly chosen. Empty: no steady steps.
-  std::vector<int64_t> calls;  // Device time of executions of the main program, at most 64; of
-                               // steady steps, if there are any. Empty: not known.
+  // Device time of executions of the main program, at most 64; only those in steady steps, if the
+  // run has steady steps. Empty: not known.
+  std::vector<int64_t> calls;
   std::vector<int64_t> call_walls;        // Run::call_walls, at most 64.
   double usual_variation = 0;             // UsualVariation; 0: not known.
   std::map<std::string, int64_t> phases;  // ns per step.

@@ -5,7 +5,7 @@
 // The caller fills it from a database (report/compare/load_run.h); this component uses no database.
 // Times are integer nanoseconds with exact sums. The device time per step is rounded once and
 // divided over the ops by largest remainders. The time of each op is divided over its shares in the
-// same way. So every grouping of a side has the same total (`Run::device_ns`) to the nanosecond.
+// same way. Every grouping of a side therefore has exactly the same total (`Run::device_ns`).
 //
 // If a run has no steady steps (`Run::steady` is false), all figures are totals of the whole run
 // over all devices.
@@ -32,7 +32,7 @@ inline constexpr size_t kRunPhaseCount = 7;      // Index: model::Phase.
 inline constexpr size_t kRunStepPartCount = 10;  // Index: model::StepPart.
 
 // Launches of one op, or of work without an op. If several ops share a launch (a graph without
-// known kernels), each op has its part of the time. The largest op has the call.
+// known kernels), each op has its part of the time. The call counts for the largest op.
 struct KernelUse {
   std::string name;
   int64_t ns = 0;      // Total of the basis, not divided by steps.
@@ -63,8 +63,8 @@ struct Op {
   int64_t ns = 0;
   int64_t calls = 0;                    // Runs in the basis, not divided by steps; 0: not known.
   std::optional<int64_t> flops, bytes;  // Per execution.
-  // Mean time between the starts of consecutive launches of one configuration on a device. It is
-  // that of the configuration with the most time. 0: not known, or the basis is steady steps.
+  // Mean time between the starts of consecutive launches of one configuration on a device. The
+  // configuration is the one with the most time. 0: not known, or the basis is steady steps.
   int64_t recurs_ns = 0;
   std::vector<KernelUse> kernels;  // By time.
   std::vector<OpShare> shares;     // They sum to `ns`; empty: one share with the columns above.
@@ -101,7 +101,7 @@ struct Run {
   bool partial = false;
 
   bool steady = false;         // The basis is steady steps.
-  bool has_steps = false;      // There are steps, with any basis.
+  bool has_steps = false;      // The run has steps, with any basis.
   int64_t step_devices = 1;    // Divisor of `calls`.
   std::vector<int64_t> steps;  // Wall time of each steady step, in order.
   int64_t step_ns = 0;         // Mean of `steps`.
@@ -111,8 +111,8 @@ struct Run {
   // Device time of each complete execution of the main program in the basis, in order. Empty if
   // other programs take more than a tenth of the device time.
   std::vector<int64_t> main_calls;
-  // Wall time from start to start of consecutive calls of the main function. They are those of the
-  // whole run, on the device with most calls.
+  // Wall time from start to start of consecutive calls of the main function in the whole run, on
+  // the device with most calls.
   std::vector<int64_t> call_walls;
   int64_t device_ns = 0;  // Sum over ops.
   int64_t span_ns = 0;    // From a device's first activity to its last, in the whole run, as mean

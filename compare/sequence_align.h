@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Aligns two lists with certainty: the arguments of a program and of another release of it. They
-// keep their order, but some are added, removed, or moved as a block.
+// Aligns two lists if the alignment is certain, for example the arguments of a program in two
+// releases. Arguments keep their order, but some are added, removed, or moved as a block.
 //
 // Thread-safety: pure. Time: product of the two lengths; beyond kMaxAlignCells nothing is aligned.
 

@@ -41,8 +41,9 @@ std::optional<Interval> BootstrapRatio(const std::vector<std::vector<double>>& b
                                        const std::vector<std::vector<double>>& now,
                                        double level = 0.95);
 
-// Two-sided rank-sum (Mann-Whitney) probability that values of one distribution differ at least as
-// much as these. Exact up to 400 pairs, else the normal approximation. 1 if a side is empty.
+// Two-sided rank-sum (Mann-Whitney) probability of a difference that is at least as large, if both
+// sides have the same distribution. Exact up to 400 pairs, otherwise the normal approximation. 1 if
+// a side is empty.
 double RankSumProbability(std::span<const double> base, std::span<const double> now);
 
 // The t beyond which 1 - `level` of Student's distribution lies, on both sides together.
@@ -60,7 +61,8 @@ double ChanceOfMore(std::span<const double> base, double value);
 std::vector<bool> Discoveries(std::span<const double> probabilities, double rate);
 
 // The position at which the level of a series changes: the largest CUSUM of ranks, with a
-// permutation test. Not found for fewer than 20 values, or if chance explains it (1 in 100).
+// permutation test. Not found for fewer than 20 values, or if the change is not significant (1 in
+// 100).
 struct ChangePoint {
   size_t first = 0;              // The first value of the new level.
   double before = 0, after = 0;  // Medians.

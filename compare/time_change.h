@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Whether the wall time per iteration differs between two sides, in one of three result words.
+// Decides if the wall time per iteration differs between two sides, with one of three result words.
 //
 // An iteration is a step, or the time from the start of a call of the main program to the start of
 // the next call. Two variations are estimated separately:
@@ -36,7 +36,8 @@ std::string_view InWords(ResultWord word);  // "very likely".
 // The times of the iterations of one run, in order.
 struct Iterations {
   std::vector<int64_t> ns;
-  double usual_variation = 0;  // Between runs of one program on this machine, relative (1 sigma).
+  // Usual variation between runs of one program on this machine, relative (1 sigma).
+  double usual_variation = 0;
 };
 
 struct TimeChange {
@@ -46,7 +47,7 @@ struct TimeChange {
   Interval interval;           // 95 % interval of `ratio` - 1.
   double usual_variation = 0;  // The larger of both sides.
   size_t base_runs = 0, now_runs = 0;
-  int64_t base_ns = 0, now_ns = 0;       // Per iteration: typical one, mean over runs.
+  int64_t base_ns = 0, now_ns = 0;       // Typical time per iteration, as mean over runs.
   size_t base_count = 0, now_count = 0;  // Iterations of all runs of the side.
 
   bool different() const { return word >= ResultWord::kVeryLikely; }
@@ -56,22 +57,22 @@ struct TimeChange {
   std::string Difference() const;
 };
 
-// At least this many iterations per run, else the time per iteration is not known.
+// With fewer iterations per run, the time per iteration is not known.
 inline constexpr size_t kMinIterations = 4;
 
 // The probability of kEstablished, and of kVeryLikely or more, for equal programs.
 inline constexpr double kEstablishedLevel = 0.002;
 inline constexpr double kVeryLikelyLevel = 0.05;
 
-// The usual standard deviation between runs on a machine. The busy part of an iteration has that of
-// a dedicated GPU, the other part that of a shared CPU. On a CPU, the scatter of the iterations is
-// added, because it comes from other load.
+// The usual standard deviation between runs on a machine. For the busy part of an iteration it is
+// that of a dedicated GPU, for the other part that of a shared CPU. On a CPU, the scatter of the
+// iterations is added, because it comes from other load.
 double UsualVariation(const Run& run);
 
 // kUnknown if a run has fewer than kMinIterations.
 TimeChange ChangeOfTime(const std::vector<Iterations>& base, const std::vector<Iterations>& now);
 
-// Steps if all runs have steady ones, else calls.
+// Steps if all runs have steady steps, otherwise calls.
 TimeChange ChangeOfTime(const std::vector<const Run*>& base, const std::vector<const Run*>& now);
 
 }  // namespace xlatrace::compare

@@ -26,8 +26,8 @@ struct Verdict {
   // First clause: "Same program, slower by 12 to 15% (established)". Empty if the time per
   // iteration is not known.
   std::string outcome;
-  // The sentence without the times, for a place that shows them. If the times of the sentence are
-  // other ones, the whole sentence.
+  // The sentence without the times, for places that show the times. If the sentence has other
+  // times, the whole sentence.
   std::string changed;
   std::string noise;  // Reason for the result word, as a sentence.
   TimeChange time;
@@ -36,7 +36,7 @@ struct Verdict {
   bool same_recording = false;
 };
 
-// `base_runs`, `now_runs`: all runs of the sides. The compared ones represent them.
+// `base_runs`, `now_runs`: all runs of the sides, represented by the compared runs.
 Verdict ComputeVerdict(const Run& base, const Run& now, const Comparison& comparison,
                        const std::vector<Change>& changes, const std::vector<const Run*>& base_runs,
                        const std::vector<const Run*>& now_runs);

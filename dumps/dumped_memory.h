@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Device memory of a dumped module: from its proto, else from the reports beside it.
+// Device memory of a dumped module, from its proto, or else from the reports beside it.
 //
 // Thread-safety: re-entrant.
 

@@ -46,7 +46,7 @@ struct HistoryEvent {
     kReplaces,  // Replaces `others`.
     kCopied,    // A copy of `others`.
     kChanged,   // `text` describes the change.
-    kRenamed,   // From `others` (backward) to `name`.
+    kRenamed,   // `others` (earlier) became `name`.
     kFused,     // `name` went into `others`.
     kReplaced,  // `name` was replaced by `others`.
     kRemoved,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Puts rows that come in about the order of time into that order, with memory for so many at once.
+// Sorts rows that arrive roughly in order of time, with memory for a limited number of rows.
 //
 // Thread-safety: one thread.
 
@@ -18,8 +18,8 @@
 
 namespace xlatrace::exporter {
 
-// Row: has start_ns and duration_ns. If two start together, the longer comes first, so that inner
-// ranges nest. Equal ones keep the order in which they were added.
+// Row: has start_ns and duration_ns. If two rows start together, the longer one comes first, so
+// that inner ranges nest. Equal rows keep the order in which they were added.
 template <typename Row>
 class ByStart {
  public:

@@ -2,8 +2,8 @@
 
 // `--to csv`: a folder with one CSV file per view (RFC 4180, a line of names first).
 //
-// NULL is an empty cell. Texts that a spreadsheet takes for formulas get a leading ', as `query
-// --format csv` has it (base/csv.h).
+// NULL is an empty cell. Texts that a spreadsheet reads as formulas get a leading ', as in `query
+// --format csv` (base/csv.h).
 
 #ifndef XLATRACE_EXPORT_CSV_H_
 #define XLATRACE_EXPORT_CSV_H_

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A run in the formats of other tools: which there are, and the one door to all of them.
+// Exports a run in the formats of other tools: the list of formats, and one entry point.
 //
-// Gets: an open run.db. Gives: a file or a folder for another program. docs/how-to/export.md lists
-// the contents and the readers of each format.
+// Input: an open run.db. Output: a file or a folder for another program. docs/how-to/export.md
+// lists the contents and the readers of each format.
 //
 // Thread-safety: one thread.
 
@@ -24,9 +24,9 @@
 namespace xlatrace::exporter {
 
 struct ExportRequest {
-  std::string output;  // File or folder, as the format has it.
+  std::string output;  // A file or a folder, depending on the format.
   bool force = false;
-  std::vector<std::string> views;  // csv and parquet: only these; empty: all.
+  std::vector<std::string> views;  // For csv and parquet: only these views; empty: all.
   Selection selection;             // Not for db and nsys.
   Progress progress;               // May be empty.
 };
@@ -34,7 +34,7 @@ struct ExportRequest {
 struct ExportFormat {
   std::string_view name;    // "perfetto"
   std::string_view suffix;  // Of the default output: "run" + ".pftrace".
-  std::string_view reader;  // Who opens it, for the line that a command prints.
+  std::string_view reader;  // The program that opens the output, for the message of the command.
   bool is_folder = false;
   Result<ExportCount> (*write)(store::RunDb& db, const ExportRequest& request) = nullptr;
   std::string_view lacks;  // Content of a run.db for which the format has no place; empty: none.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The views of run.db in exports of tables (csv, parquet). Only views under Nsight's names are
+// The views of run.db in exports of tables (csv, parquet). Only views with Nsight's names are
 // missing, because the format nsys has them.
 //
 // Thread-safety: one thread per RunDb.
@@ -17,11 +17,11 @@
 
 namespace xlatrace::exporter {
 
-// Names in alphabetical order. `wanted`: only these, each of which must be there; empty: all.
+// Names in alphabetical order. `wanted`: only these views, which must all exist; empty: all.
 Result<std::vector<std::string>> ExportedViews(store::RunDb& db,
                                                const std::vector<std::string>& wanted);
 
-// All columns of a view; where it has a step or a device, rows of the selection only.
+// All columns of a view. If the view has a step or a device, only rows of the selection.
 Result<store::Statement> PrepareView(store::RunDb& db, const std::string& view,
                                      const Selection& selection);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `--to kineto`: PyTorch-profiler JSON, as HolisticTraceAnalysis and Perfetto read it: a folder
-// with rank_N.json.gz per process (HTA's trace_dir). Where the output is named *.json or *.json.gz
-// and the run has one process, that file.
+// `--to kineto`: PyTorch-profiler JSON for HolisticTraceAnalysis and Perfetto: a folder with
+// rank_N.json.gz per process (HTA's trace_dir). If the output is named *.json or *.json.gz and the
+// run has one process, it is that file.
 //
 // Kernels, copies and memsets have stream and correlation; their launching calls are cuda_runtime
 // and cuda_driver events. Steps are "ProfilerStep#N". distributedInfo has the rank and

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `--to parquet --layout lake`: runs beside each other in one folder, for DuckDB on one machine or
-// Spark on many.
+// `--to parquet --layout lake`: many runs in one folder, for DuckDB on one machine or Spark on
+// many.
 //
 //   LAKE/VIEW/dt=2026-11-23/job=llama/RUN_ID-GENERATION.parquet
 //   LAKE/run/dt=.../job=.../...   one row per run: written last, it makes all others count
 //   LAKE/_writing/...             what is being written; readers leave out what begins with _
 //
-// Each row has columns before those of the view (docs/schema.md). They are run_id, generation,
-// fingerprint (of the run's main modules), schema_version, and the rank of its process, if any. The
-// view's own columns are not repeated. A row counts only if its (run_id, generation) is the newest
-// of that run in `run`. So a run is present as a whole or not at all, even if its writer was
-// killed. A run that is written again counts once, also under another job or date.
+// Each row has additional columns before those of the view (docs/schema.md). They are run_id,
+// generation, fingerprint (of the run's main modules), schema_version, and the rank of its process,
+// if any. A row counts only if its (run_id, generation) is the newest of that run in `run`. A run
+// is therefore visible as a whole or not at all, even if its writer was killed. A run that is
+// written again counts once, also under another job or date.
 //
 // Thread-safety: one thread; several writers may write into one lake.
 
@@ -31,9 +31,10 @@ namespace xlatrace::exporter {
 
 struct LakeRequest {
   std::string folder;
-  std::optional<std::string> job;   // Else the recording's token, else the main module's name.
-  std::optional<std::string> date;  // "2026-11-23"; else of the run's start, UTC.
-  std::vector<std::string> views;   // Beside those that every run has there.
+  // nullopt: the recording's token, or else the main module's name.
+  std::optional<std::string> job;
+  std::optional<std::string> date;  // "2026-11-23"; nullopt: the date of the run's start, UTC.
+  std::vector<std::string> views;   // Views in addition to those that every run has in the lake.
   Progress progress;                // May be empty.
 };
 

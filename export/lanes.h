@@ -18,8 +18,8 @@ namespace xlatrace::exporter {
 
 class Lanes {
  public:
-  // Number of the lane, from 0. Intervals come by start; one that comes late gets a lane of its own
-  // where it would touch what is there. `may_nest`: one that lies inside another shares its lane.
+  // Number of the lane, from 0. Intervals are given by start. A late interval that would touch
+  // existing ones gets a new lane. `may_nest`: an interval inside another one shares its lane.
   size_t Place(int64_t start_ns, int64_t end_ns, bool may_nest) {
     for (size_t i = 0;; ++i) {
       if (i == lanes_.size()) lanes_.emplace_back();

@@ -30,7 +30,7 @@ struct HostCall {
 
 class OpenCalls {
  public:
-  // `out` gets a call when no launch has named it for 65,536 launches.
+  // `out` receives a call if the last 65,536 launches did not refer to it.
   explicit OpenCalls(std::function<Status(const HostCall&)> out) : out_(std::move(out)) {}
 
   // Adds a call without a launch. Must precede all launches.
@@ -77,7 +77,7 @@ class OpenCalls {
     return at->second;
   }
 
-  // Looks at the oldest few: those named again since are put behind the others.
+  // Examines the oldest calls. Calls with recent references are moved behind the others.
   Status GiveOld(int64_t before) {
     const bool all = before == INT64_MAX;
     for (int looked = 0; !order_.empty() && (all || looked < 2); ++looked) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where an export goes: one file, or a folder of files. Both are written beside their place and
-// renamed when they are whole, so that an error, a full disk or Ctrl-C leaves nothing there.
+// The output of an export: one file, or a folder of files. It is written beside its final place and
+// renamed when it is complete. An error, a full disk or Ctrl-C therefore leaves no partial output.
 //
 // Thread-safety: one thread.
 
@@ -20,12 +20,12 @@ namespace xlatrace::exporter {
 
 class OutputFolder {
  public:
-  // An existing folder that is not empty needs `force`; then files of the same names are replaced,
-  // and others stay.
+  // An existing folder that is not empty needs `force`. Files with the same names are replaced
+  // then; other files are unchanged.
   static Result<OutputFolder> Create(const std::string& path, bool force);
   OutputFolder(OutputFolder&& other) noexcept;
   OutputFolder& operator=(OutputFolder&&) = delete;
-  ~OutputFolder();  // Without Commit: removes what was written.
+  ~OutputFolder();  // Without Commit: removes the written files.
 
   // `name`: without a folder. One file at a time.
   Result<AtomicFile> Open(const std::string& name);
@@ -42,7 +42,7 @@ class OutputFolder {
   std::vector<std::string> names_;
 };
 
-// Numbers of what was written, for the line that a command prints.
+// Numbers of written files and bytes, for the message of the command.
 struct ExportCount {
   int64_t rows = 0;
   int64_t files = 0;

@@ -22,9 +22,9 @@
 
 namespace xlatrace::exporter {
 
-// Writes all rows of `rows`, a query of the view `view` that may have extra columns; `facts` is the
+// Writes all rows of `rows`, a query of the view `view` that may have extra columns. `facts` is the
 // file's key-value metadata. `told` is called after each row and may be empty. Returns the number
-// of rows; the file is not committed. A value of another type than its column's is an error, except
+// of rows; the caller commits the file. A value of another type than its column is an error, except
 // for numbers in a column of texts.
 Result<int64_t> WriteParquetView(const std::string& view, store::Statement rows,
                                  const std::vector<std::pair<std::string, std::string>>& facts,

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // `--to pgle`: XLA's profile for its latency-hiding scheduler (tensorflow.profiler.
-// ProfiledInstructionsProto, costs only), a folder with FINGERPRINT.pbtxt and FINGERPRINT.pb per
-// module: what --xla_gpu_pgle_profile_file_or_directory_path takes. CUDA graphs may be on while
-// the run is recorded.
+// ProfiledInstructionsProto, costs only). It is a folder with FINGERPRINT.pbtxt and FINGERPRINT.pb
+// per module, for --xla_gpu_pgle_profile_file_or_directory_path. CUDA graphs may be enabled during
+// the recording.
 //
-// An instruction has the name from the time of its scheduling (metadata.scheduling_name). Its cost
-// is that of one occurrence: the sum over its kernels of their mean over typical steps (or over the
-// run). Over devices, communication takes the largest cost, because it waits for the slowest; other
-// work takes the smallest. The fingerprint is the module's frontend attribute
-// fingerprint_before_lhs. A module without one (another back end, an old XLA) goes under its name.
-// XLA's text for the profiler also lacks the attribute, unless the run holds a dump of the same
-// program (same_program.h).
+// An instruction has its name at the time of scheduling (metadata.scheduling_name). Its cost is
+// that of one occurrence: the sum over its kernels of their mean over typical steps (or over the
+// run). Over devices, communication has the largest cost, because it waits for the slowest device;
+// other work has the smallest. The fingerprint is the module's frontend attribute
+// fingerprint_before_lhs. A module without the attribute (another back end, an old XLA) is named by
+// its module name. XLA's text for the profiler also lacks the attribute, unless the run has a dump
+// of the same program (same_program.h).
 
 #ifndef XLATRACE_EXPORT_PGLE_H_
 #define XLATRACE_EXPORT_PGLE_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A run as exports read it: launches one by one, and the small dictionaries that resolve their
-// numbers.
+// A run for exports: launches one by one, and the small dictionaries for the numbers in them.
 //
 // Rows are those of run.db's views (docs/schema.md), read through the store's fast scans. Memory
 // holds only rows that exist once per module, label or configuration, never rows per launch.
@@ -84,7 +83,7 @@ struct RangeKindFacts {
   std::string domain, text;
 };
 
-// Entry of a dictionary whose ids count from 1; an empty one where there is no such id.
+// Entry of a dictionary whose ids count from 1; empty if there is no such id.
 template <typename Entry>
 const Entry& At(const std::vector<Entry>& entries, int64_t id) {
   static const Entry none{};
@@ -99,13 +98,14 @@ Result<int64_t> WholeSecondsBeforeZero(store::RunDb& db);
 
 class RunRows {
  public:
-  // Fails if the run, or the selection, has no launch: there is nothing to export. Launches, steps
-  // and devices outside of the selection are left out, and so are ranges outside of the selected
-  // steps.
+  // Fails if the run, or the selection, has no launch, because there is nothing to export.
+  // Launches, steps and devices outside of the selection are left out. Ranges outside of the
+  // selected steps are, too.
   static Result<RunRows> Load(store::RunDb& db, Progress progress, Selection selection = {});
 
   const Selection& selection() const { return selection_; }
-  // From the first selected step's start to the last one's end; nullopt where all are.
+  // From the start of the first selected step to the end of the last one; nullopt if all steps are
+  // selected.
   const std::optional<std::pair<int64_t, int64_t>>& window() const { return window_; }
 
   store::RunDb& db() const { return *db_; }
@@ -123,27 +123,27 @@ class RunRows {
     return label.instruction_id == 0 ? nullptr
                                      : &At(attribution_.instructions, label.instruction_id);
   }
-  // As the views have them, for activities without an instruction too.
+  // Values of the views, also for activities without an instruction.
   model::Phase PhaseOf(const model::Label& label) const;
   std::string_view OpKindOf(const model::Label& label, const ConfigFacts& config) const;
   const ProcessFacts& ProcessOfDevice(int64_t device_id) const;
-  // "rank 0", else "process 1234", and the host where there are several.
+  // "rank 0", or else "process 1234", with the host if there are several hosts.
   std::string ProcessTitle(const ProcessFacts& process) const;
   std::string DeviceTitle(const DeviceFacts& device) const;  // "GPU 0: NVIDIA H100".
 
-  // All of them, in the order in which they were recorded (about that of time).
+  // All launches in the order in which they were recorded (about the order of time).
   Status ForEachLaunch(const std::function<Status(const store::ScannedLaunch&)>& row) const;
-  // Those with known times, by start; the longer of two first. Holds 65,536 rows: one that was
-  // recorded later than that many others that began after it comes late.
+  // Launches with known times, by start, then the longer one first. A buffer has 65,536 rows. If
+  // more later launches were recorded before a launch, it comes late.
   Status ForEachByStart(const std::function<Status(const store::ScannedLaunch&)>& row) const;
   // The same for ranges of host threads.
   Status ForEachRangeByStart(const std::function<Status(const store::ScannedRange&)>& row) const;
 
   Result<std::vector<CallKindFacts>> LoadCallKinds() const;
   Result<std::vector<RangeKindFacts>> LoadRangeKinds() const;
-  // Value of run_info; empty where there is none.
+  // Value of run_info; empty if the key is missing.
   std::string Info(std::string_view key) const;
-  // Nanoseconds since 1970 at time 0; 0 where it is not known.
+  // Nanoseconds since 1970 at time 0; 0 if not known.
   int64_t start_unix_ns() const { return start_unix_ns_; }
   int64_t launch_count() const { return launch_count_; }
 

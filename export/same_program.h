@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A dump of a program that a run holds beside the module that its recording brought.
+// Finds a dump of a module's program in the same run, in addition to the recorded module.
 //
 // XLA's HLO for a profiler is text, and lacks attributes of the module. After `attach --modules
-// DUMP` the run has the HloProto of the same program as a module of its own. It has the same name,
-// and the same instructions with the same shapes.
+// DUMP`, the run has the HloProto of the same program as another module. This module has the same
+// name, and the same instructions with the same shapes.
 //
 // Thread-safety: one thread.
 
@@ -18,7 +18,7 @@
 
 namespace xlatrace::exporter {
 
-// The bytes of a module's HloProto, else of its dump; empty where the run holds neither.
+// The bytes of a module's HloProto, or else of its dump; empty if the run has neither.
 std::string HloProtoOf(const RunRows& run, int64_t module_id);
 
 }  // namespace xlatrace::exporter

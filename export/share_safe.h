@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `--share-safe`: names without meaning that still distinguish things.
+// `--share-safe`: replaces names by meaningless names that are still distinct.
 //
-// A component of a name becomes 12 hexadecimal digits of HMAC-SHA-256 under a salt. Equal ones stay
-// equal, and depth stays ("decoder/layer_7" -> "9c1f.../a3f0..."). The number at the end of an
-// instruction's name stays too. Kernels of libraries (cuBLAS, cuDNN, NCCL, CUTLASS, CUB, copies)
-// and calls of CUDA's API keep their names. Two files under one salt can be compared. Without
-// a salt file the salt is random and is not stored.
+// A component of a name becomes 12 hexadecimal digits of HMAC-SHA-256 under a salt. Equal
+// components stay equal, and the depth is kept ("decoder/layer_7" -> "9c1f.../a3f0..."). The number
+// at the end of an instruction's name is also kept. Kernels of libraries (cuBLAS, cuDNN, NCCL,
+// CUTLASS, CUB, copies) and calls of CUDA's API keep their names. Two files with the same salt can
+// be compared. Without a salt file the salt is random and is not stored.
 //
 // Thread-safety: a ShareSafeNames belongs to one thread.
 
@@ -26,7 +26,7 @@ Result<std::string> RandomSalt();
 // The salt: the bytes of a file that both sides of a comparison use, at least 16.
 Result<std::string> ReadSalt(const std::string& path);
 
-// Remembers every name that it has seen.
+// Caches every name that it has replaced.
 store::RenameText ShareSafeNames(std::string salt);
 
 // True for a kernel of a library: its name is independent of the program.

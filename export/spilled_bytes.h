@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Collects bytes whose number must be known before they are written (messages inside messages). The
-// first megabyte is in memory, the others in a file without a name.
+// Collects bytes whose number must be known before they are written (nested messages). The first
+// megabyte is in memory, the remainder in an unnamed file.
 //
 // Thread-safety: one thread.
 
@@ -19,7 +19,7 @@ namespace xlatrace::exporter {
 
 class SpilledBytes {
  public:
-  // `beside`: path of the output; its disk must have enough space anyway.
+  // `beside`: path of the output, whose disk needs enough space anyway.
   explicit SpilledBytes(std::string beside) : beside_(std::move(beside)) {}
   SpilledBytes(SpilledBytes&& other) noexcept;
   SpilledBytes& operator=(SpilledBytes&&) = delete;
@@ -27,7 +27,7 @@ class SpilledBytes {
 
   Status Append(std::string_view bytes);
   uint64_t size() const { return size_; }
-  // All of it, in pieces and in order. Once.
+  // Returns all bytes, in pieces and in order. Call it once.
   Status Give(const std::function<Status(std::string_view)>& out);
 
  private:

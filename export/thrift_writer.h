@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Thrift's compact protocol, as much of it as Parquet's footers need.
+// Writes the part of Thrift's compact protocol that footers of Parquet need.
 //
 // Format: github.com/apache/thrift doc/specs/thrift-compact-protocol.md. Thread-safety: one thread.
 
@@ -34,7 +34,7 @@ class ThriftWriter {
     out_ += '\0';
     last_ids_.pop_back();
   }
-  // Then `size` elements: structs between BeginElement and EndStruct, or plain values.
+  // Call it before `size` elements: structs between BeginElement and EndStruct, or plain values.
   void List(int id, Type element, size_t size) {
     Head(id, kList);
     if (size < 15) {

@@ -3,8 +3,8 @@
 // Perfetto's TracePacket messages, written one by one: tracks, slices, counters, interned texts.
 //
 // Field numbers: google/perfetto protos/perfetto/trace (v58): trace_packet.proto,
-// track_event/*.proto. Errors: the first one of the file is kept, later calls do nothing; Finish
-// gives it. Thread-safety: one thread.
+// track_event/*.proto. Errors: the first error of the file is stored, later calls do nothing, and
+// Finish returns the error. Thread-safety: one thread.
 
 #ifndef XLATRACE_EXPORT_TRACE_PACKETS_H_
 #define XLATRACE_EXPORT_TRACE_PACKETS_H_
@@ -32,7 +32,7 @@ class TracePackets {
   // Writes that trace time `trace_ns` is the time of day `unix_ns`.
   void Clock(uint64_t trace_ns, uint64_t unix_ns);
 
-  // Tracks; each call gives the uuid. Children of a track keep the order in which they were made.
+  // Creates a track and returns its uuid. Children of a track keep the order of creation.
   uint64_t ProcessTrack(int32_t pid, std::string_view name);
   uint64_t ThreadTrack(int32_t pid, int32_t tid, std::string_view name);
   uint64_t Track(uint64_t parent, std::string_view name);
@@ -50,8 +50,8 @@ class TracePackets {
     uint64_t track = 0;
     uint64_t begin_ns = 0;
     uint64_t end_ns = 0;
-    uint64_t name = 0;      // As Name gives it.
-    uint64_t category = 0;  // As Category gives it; 0: none.
+    uint64_t name = 0;      // Result of Name.
+    uint64_t category = 0;  // Result of Category; 0: none.
     std::string_view parts[3];
     std::span<const uint64_t> flows_out = {};  // Arrows that begin here.
     uint64_t flow_in = 0;                      // An arrow that ends here; 0: none.

@@ -4,10 +4,10 @@
 // the HloProtos of the run's modules.
 //
 // Every activity with an instruction has hlo_op, hlo_module and program_id, also kernels of CUDA
-// graphs. So XProf's hlo_stats and op_profile show them under their instruction. In the HloProtos,
-// instructions without an op_name get the one in run.db (in a fusion's body, that of its users or
-// operands). A module that was read from text has the HloProto of its dump if the run has one
-// (same_program.h), else none.
+// graphs. XProf's hlo_stats and op_profile therefore show them under their instruction. In the
+// HloProtos, instructions without an op_name get the one in run.db (in a fusion's body, that of its
+// users or operands). A module that was read from text has the HloProto of its dump if the run has
+// one (same_program.h), and otherwise none.
 //
 // Fields: tsl/profiler/protobuf/xplane.proto; stats: xla/tsl/profiler/utils/xplane_schema.cc.
 
@@ -28,8 +28,8 @@ struct ExportRequest;
 
 Result<ExportCount> WriteXplane(store::RunDb& db, const ExportRequest& request);
 
-// An HloProto whose instructions have the op_names given by name where they had none of their own.
-// Bytes that are no HloProto come back as they are.
+// An HloProto whose instructions without an op_name get the op_names in the map, by instruction
+// name. Returns bytes that are no HloProto unchanged.
 std::string WithOpNames(std::string_view hlo_proto,
                         const std::unordered_map<std::string_view, std::string_view>& op_names);
 

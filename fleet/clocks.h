@@ -2,14 +2,14 @@
 
 // One clock for recordings with different clocks.
 //
-// All ranks leave a synchronising collective at the same time, up to some microseconds. So the ends
-// of collectives that two clocks recorded give their offset and drift. A line is fitted for each
-// pair of clocks that share collectives; outliers do not move it. Its slope is the median of the
-// slopes between ends that are a third to two thirds of the recording apart (Theil 1950, Siegel
-// 1982). Its offset is the median of the residuals. Clocks are joined along the pairs with the
-// smallest errors.
+// All ranks leave a synchronising collective at the same time, up to some microseconds. The ends of
+// collectives that two clocks recorded therefore give their offset and drift. A line is fitted for
+// each pair of clocks with common collectives; outliers do not change it. Its slope is the median
+// of the slopes between ends that are a third to two thirds of the recording apart (Theil 1950,
+// Siegel 1982). Its offset is the median of the residuals. Clocks are joined along the pairs with
+// the smallest errors.
 //
-// Clocks that share no collective, directly or through others, cannot be compared. They are in
+// Clocks without a common collective, direct or through others, cannot be compared. They are in
 // separate sets, and times of two sets have no relation.
 //
 // Thread-safety: pure.
@@ -23,8 +23,8 @@
 
 namespace xlatrace::fleet {
 
-// The end of a collective on `clock`. The caller numbers the collectives; equal numbers are the
-// same collective. Times are those of one clock, in ns; the caller may have shifted them by
+// Adds the end of a collective on `clock`. The caller numbers the collectives; equal numbers are
+// the same collective. Times are those of one clock, in ns. The caller may have shifted them by
 // recorded anchors, so that only a small correction remains.
 struct CollectiveEnd {
   uint64_t collective = 0;
@@ -49,7 +49,7 @@ struct ClockFits {
   size_t sets = 0;
 };
 
-// `clocks`: number of clocks. If several ranks of one clock end one collective, the last end
+// `clocks`: number of clocks. If several ranks with the same clock end one collective, the last end
 // counts. Fewer than three common ends are no evidence.
 ClockFits FitClocks(size_t clocks, std::vector<CollectiveEnd> ends);
 

@@ -32,7 +32,7 @@ struct JobCollective {
   std::string op;
   std::optional<int64_t> group_size, bytes;
   int64_t ranks = 0;   // Number of ranks that run it.
-  int64_t groups = 0;  // Number of their groups, if it is known.
+  int64_t groups = 0;  // Number of groups of these ranks, if known.
   int64_t paired = 0;  // Number of runs of a group with all its ranks.
   // Medians over those runs: the shortest duration in the group, and the difference to the longest
   // one.
@@ -49,7 +49,7 @@ struct JobCollective {
 
 class JobCollectives {
  public:
-  // `steady`: its step is one of the rank's steady steps. `waited_ns`: nullopt if it is not known.
+  // `steady`: the collective is in a steady step of the rank. `waited_ns`: nullopt if not known.
   void Add(size_t rank, const RankCollective& collective, bool steady,
            std::optional<int64_t> waited_ns);
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Finds the rank for which the others wait, the cost, the step from which on, and the cause.
+// Finds the rank that the other ranks wait for, the cost of the waiting, the first step, and the
+// cause.
 //
 // The input is times per rank and step, which need no common clock (fleet/skew.h). The own time of
 // a rank is its step without its waiting time; the others wait for the rank with the longest own
 // time.
 //
-// The excess of a rank is its own time less the median of the ranks that run the same program. Some
-// rank is always last. An excess therefore counts only under two conditions. It exceeds
-// kMinExcessShare of the step and kMinExcessSpreads spreads of normal ranks, and it stays on the
-// same rank. If the excess moves between ranks or occurs once, other causes are tested.
+// The excess of a rank is its own time minus the median of the ranks that run the same program. One
+// rank is always last, so an excess counts only under two conditions. It exceeds kMinExcessShare of
+// the step and kMinExcessSpreads spreads of normal ranks, and it stays on the same rank. If the
+// excess moves between ranks or occurs once, other causes are tested.
 //
 // Thread-safety: pure.
 
@@ -31,7 +32,7 @@ struct JobRank {
 };
 
 // One rank in one step. The parts are times of the device. They need not sum to the step, because
-// work beside computation is in none of them.
+// work in parallel with computation is in no part.
 struct RankStep {
   bool known = false;
   double step_ns = 0;

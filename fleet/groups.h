@@ -4,9 +4,9 @@
 // and sharded parallelism.
 //
 // Recordings have the sizes of groups, but not their members: ids in HLO are positions in a device
-// assignment, which no recording holds. But ranks leave a collective together. So all layouts of a
-// mesh (members at a fixed stride) are tested. In the right layout, the ends of a run of the
-// instruction agree from step to step, up to a line between two clocks. If no layout is clearly
+// assignment, which recordings do not contain. Ranks leave a collective together. All layouts of a
+// mesh (members at a fixed stride) are therefore tested. In the right layout, the ends of a run of
+// the instruction agree from step to step, up to a line between two clocks. If no layout is clearly
 // better than all others, the groups are not known.
 //
 // Thread-safety: pure functions.

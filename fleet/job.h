@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A job of many recordings: its ranks, a common clock, and the rank for which the others wait.
+// A job of many recordings: its ranks, a common clock, and the rank that the other ranks wait for.
 //
 // Two passes read the recordings one at a time. The first reads figures per step and the shortest
 // duration of each collective, the second the waiting time of each rank. Memory: one row per rank
@@ -34,8 +34,8 @@ struct WaitedStep {
   bool told = false;  // Collectives of this step could be paired.
   int64_t wait_ns = 0;
   int64_t transfer_ns = 0;
-  // Exposed permutes, sends, receives and broadcasts. They are waiting or transfer, and which one
-  // is not known; they are not own time of the rank.
+  // Exposed permutes, sends, receives and broadcasts. They are waiting or transfer, which cannot be
+  // separated; they are not own time of the rank.
   int64_t elsewhere_ns = 0;
 };
 
@@ -77,15 +77,17 @@ Result<Job> ReadJob(const std::vector<std::string>& run_dbs);
 // True if times of two ranks can be compared.
 bool SameTime(const Job& job, size_t a, size_t b);
 
-// "8 ranks; everyone waits for rank 3 (host b): 12.3 ms of each 140.2 ms step since step 40; its
-// matrix products are stretched (clocks). Without it a step takes 127.9 ms"
+// "8 ranks; all other ranks wait for rank 3 (host b): 12.3 ms of each 140.2 ms step since step 40;
+// only its matrix products take longer, as with low clocks of the GPU. Without it a step takes
+// 127.9 ms"
 std::string Sentence(const Job& job);
-// The same without the number of ranks, for places that show it: "Everyone waits for ...".
+// The same without the number of ranks, for places that show the number: "All other ranks wait for
+// ...".
 std::string Heading(const Job& job);
-// Its two parts: rank, cost and first step; and the reason, which may be empty.
+// The two parts of the sentence: rank, cost and first step; and the reason, which may be empty.
 std::string Headline(const Job& job);
 std::string Reason(const Job& job);
-// "Of the critical path over ranks 71% is on rank 5 ..."; empty for a job of one rank.
+// "71% of the critical path over ranks is on rank 5 ..."; empty for a job of one rank.
 std::string PathSentence(const Job& job);
 
 }  // namespace xlatrace::fleet

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The result for a job: the rank for which the others wait, from the own times and waiting times of
-// its ranks.
+// The result for a job: the rank that the other ranks wait for, from the own times and waiting
+// times of its ranks.
 //
 // Thread-safety: pure, except for the given job.
 //

@@ -44,14 +44,14 @@ inline constexpr size_t kMaxSegments = 100'000;
 // Tolerance between the length of the path and the length of the steps.
 inline constexpr double kPathErrorTolerance = 0.05;
 
-// A synchronising collective with all its ranks, as one rank ran it.
+// A run of a synchronising collective on one rank, with all ranks of the collective.
 struct PathCollective {
   uint32_t number = 0;  // Number in the job, from 0: the same on all ranks.
   int64_t stream = 0;
   int64_t start_ns = 0, end_ns = 0;  // The rank's clock.
-  bool waited = false;               // Nothing computed when it ended.
-  bool last = false;                 // This rank arrived last: its duration is the exchange time.
-  int64_t lead_ns = 0;               // If `last`: delay behind the next to last rank.
+  bool waited = false;               // The rank was idle when the collective ended.
+  bool last = false;    // This rank arrived last, so its duration is the exchange time.
+  int64_t lead_ns = 0;  // If `last`: delay behind the next to last rank.
 };
 
 struct PathStep {
@@ -70,7 +70,7 @@ struct PathSegment {
   std::optional<uint32_t> from, to;  // nullopt: the start or the end of the step.
   int64_t own_ns = 0, exchange_ns = 0;
   int64_t collectives = 0;  // Number of exchanges in exchange_ns.
-  int64_t lead_ns = 0;      // Delay behind the next to last rank in these.
+  int64_t lead_ns = 0;      // Sum of its delays behind the next to last rank in these collectives.
 
   bool operator==(const PathSegment&) const = default;
 };
@@ -79,8 +79,8 @@ class JobPath {
  public:
   // One step over all ranks.
   struct Steps {
-    size_t ranks = 0, steady = 0;  // Number of ranks that have the step, and of those for which it
-                                   // is steady.
+    // Number of ranks with the step, and number of ranks for which the step is steady.
+    size_t ranks = 0, steady = 0;
     int64_t step_ns = 0, untold_ns = 0;
   };
 
@@ -90,7 +90,7 @@ class JobPath {
   void AddStep(size_t rank, const PathStep& step, std::vector<PathCollective> collectives);
 
   // Segments in order of time, for the steps that all ranks have. A step begins on the rank on
-  // which the previous step ended. If that is not known (the end of the recordings, a hole in
+  // which the previous step ended. If that rank is not known (the end of the recordings, a gap in
   // them), `ends_last` returns the rank on which a step ended last. Empty if collectives follow
   // each other in a cycle, which means that they are paired incorrectly.
   std::vector<PathSegment> Walk(const std::function<size_t(int64_t step)>& ends_last) const;
@@ -106,7 +106,7 @@ class JobPath {
     uint32_t rank = UINT32_MAX;
     int64_t own_ns = 0, exchange_ns = 0, lead_ns = 0;
   };
-  // The way of a rank to the end of its step.
+  // The path of a rank to the end of its step.
   struct End {
     int64_t number = 0, start_ns = 0, end_ns = 0, own_ns = 0;
     uint32_t from = kStartIndex;
@@ -124,7 +124,7 @@ struct PathShare {
 };
 
 struct PathAnswer {
-  std::string why_not;                // Reason without a path, a clause; empty: there is a path.
+  std::string why_not;  // Clause with the reason if there is no path; empty: there is a path.
   std::vector<PathSegment> segments;  // Whole steps, with about kMaxSegments segments at most.
   // Sums over the steady steps; without any, over all steps.
   int64_t steps = 0;
@@ -134,8 +134,8 @@ struct PathAnswer {
 
 PathAnswer FindPath(const JobPath& path, const std::function<size_t(int64_t step)>& ends_last);
 
-// "Of the critical path over ranks 71% is on rank 5, which comes to exchanges 10.0 ms after the
-// last but one; 12% is exchange". `names`: names of the ranks.
+// "71% of the critical path over ranks is on rank 5, which reaches exchanges 10.0 ms after the last
+// rank but one; 12% is exchange". `names`: names of the ranks.
 std::string PathSentence(const PathAnswer& answer, const std::vector<std::string>& names);
 
 }  // namespace xlatrace::fleet

@@ -27,8 +27,8 @@ class PathCollector {
  public:
   explicit PathCollector(size_t ranks) : path_(ranks) {}
 
-  // `group`: combined figures of all its ranks; nullopt if the last rank is not known.
-  // `stood_still`: nothing computed on the rank when it ended (RunRanks::waited).
+  // `group`: combined figures of all ranks of the collective; nullopt if the last rank is not
+  // known. `stood_still`: the rank was idle when the collective ended (RunRanks::waited).
   void Add(size_t rank, const RankCollective& collective, const std::optional<Skew::Group>& group,
            bool stood_still);
 

@@ -35,7 +35,7 @@ struct PipelineAnswer {
   double balanced_step_ns = 0;     // With the same work distributed evenly over all ranks.
   double slowdown = 1;             // step_ns / balanced_step_ns.
   size_t pipeline = 0, stage = 0;  // The stage with the most work.
-  double against_peers = 1;        // Its time / the median of this stage in all pipelines.
+  double against_peers = 1;        // Its time divided by the median of this stage in all pipelines.
   double against_stages = 1;       // The stage's median / the median of all other stages.
   std::vector<double> idle_share;  // Bubble of each stage, as a share of the pipeline's time.
 };

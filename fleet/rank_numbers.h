@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Numbers and names of the ranks of a job, and one count of steps for all of them.
+// Numbers and names of the ranks of a job, and common step numbers.
 //
 // Thread-safety: pure, except for the given job.
 

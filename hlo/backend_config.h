@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Single facts out of an instruction's backend_config, without reading all of its JSON.
+// Reads single facts from an instruction's backend_config without parsing all of its JSON.
 //
 // XLA:GPU writes one JSON object per instruction (xla/service/gpu/backend_configs.proto); 64-bit
 // numbers are strings in it. Custom calls of users hold any text. Thread-safety: pure.
@@ -23,7 +23,7 @@ std::optional<std::vector<int64_t>> JsonNumbers(std::string_view json, std::stri
 // A number after `key` in a cost_estimate_json, with any escaping of its quotes.
 std::optional<int64_t> CostEstimate(std::string_view config, std::string_view key);
 
-// How often the body of a while loop runs, if XLA determined it: known_trip_count in its
+// Number of iterations of a while loop, if XLA determined it: known_trip_count in its
 // backend_config. Empty for other instructions.
 std::optional<int64_t> TripCount(const model::HloModule& module,
                                  const model::Instruction& instruction);

@@ -3,8 +3,8 @@
 // The names of a collective that XLA combined from several and left without metadata.
 //
 // XLA replaces the collectives by views of the combined result: get-tuple-element, slice, bitcast,
-// also as fusions of their own. Each view keeps the metadata of the collective that it replaces,
-// for example the psum of a gradient and its line.
+// also as separate fusions. Each view keeps the metadata of the collective that it replaces, for
+// example the psum of a gradient and its line.
 //
 // Thread-safety: pure function. Linear in instructions and operands.
 

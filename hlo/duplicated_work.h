@@ -3,9 +3,9 @@
 // Work that fusion duplicates: XLA copies a cheap producer into every kernel that reads it, so that
 // several kernels compute the same values.
 //
-// Two instructions inside fusions compute the same if their op_names, opcodes, shapes, constants
-// and operands are the same. Operands are followed out of the fusions. The first kernel in the
-// order of the module does the work; in all later ones it is duplicated. Only kernels of one
+// Two instructions inside fusions compute the same values if their op_names, opcodes, shapes,
+// constants and operands are equal. Operands are followed out of the fusions. The first kernel in
+// the order of the module does the work; in all later ones it is duplicated. Only kernels of one
 // computation are compared, because a loop's body repeats its work in each iteration.
 //
 // Thread-safety: pure function. Linear in instructions and operands.

@@ -19,12 +19,13 @@ namespace xlatrace::hlo {
 Status FinishModule(model::HloModule& module);
 
 // Makes `parent` of every frame 0 or less than the frame's own number, with a warning after a
-// change. So a walk over parents always ends.
+// change. A walk over parents therefore always ends.
 void BreakFrameCycles(model::HloModule& module);
 
 // Fills source_file and source_line from the leaf frame if it has a file. If an instruction has
-// both and its frame has another line, it keeps its own and loses the frame. The reason is an XLA
-// of 2025, which renumbers frames when it inlines computations, but not the references to them.
+// both and its frame has another line, the instruction keeps its own line and loses the frame. The
+// reason is that XLA in 2025 renumbered frames when it inlined computations, but not the references
+// to them.
 void ResolveSource(const model::HloModule& module, model::OpMetadata& metadata);
 
 }  // namespace xlatrace::hlo

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Infers which module made the input of another one: results of one that have the shapes of
-// parameters of the other. XLA's dumps do not contain the flow of buffers.
+// Infers which module computed the input of another one, from result shapes that equal parameter
+// shapes. XLA's dumps do not contain the flow of buffers.
 //
 // Scalars and arrays below 64 bytes are no evidence and do not count. Each parameter is attributed
 // to one producer only: the one that can supply most of them (by bytes). Unexplained parameters are
@@ -28,7 +28,7 @@ struct ModuleLink {
   size_t consumer = 0;
   int64_t arrays = 0;      // Matched arrays.
   int64_t bytes = 0;       // Size of the matched arrays.
-  int64_t parameters = 0;  // Arrays that the consumer takes, without those that do not count.
+  int64_t parameters = 0;  // Number of arrays that the consumer takes, without small ones.
   int64_t parameter_bytes = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which function of the user's program a module was compiled from, by its name.
+// Derives from a module's name the function of the user's program that it was compiled from.
 //
 //   jit_train_step                                   JAX: jit of train_step (pmap_, pjit_ likewise)
 //   pmap__unnamed_wrapped_function_.186875           JAX until 2022, with the builder's number

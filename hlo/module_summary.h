@@ -24,7 +24,7 @@ struct ModuleValue {
   std::string label;  // op_name: JAX's path of the argument, params['layer_0']['w'].
   std::string shape;  // Without layout.
   int64_t bytes = 0;
-  bool aliased = false;  // A parameter that shares memory with a result (donated, and used so).
+  bool aliased = false;  // A parameter that shares memory with a result (donated, and reused).
 };
 
 // A constant with one element, as far as it distinguishes programs.
@@ -89,7 +89,7 @@ std::string WithoutLayout(std::string_view shape);
 // of its caller (fusions), or its caller applies it to elements (reducers, comparators).
 std::vector<bool> InlinedComputations(const model::HloModule& module);
 
-// Does the opcode do work of its own outside of a fusion?
+// True if the opcode does work of its own outside of a fusion.
 bool IsOperation(std::string_view opcode);
 
 }  // namespace xlatrace::hlo

@@ -2,9 +2,9 @@
 
 // Kind of work of an instruction, in our closed vocabulary and in XProf's.
 //
-// A fusion has the kind of its hero: the heaviest kind of work inside (dot before convolution
-// before reduction before scatter/gather before transpose before elementwise). Custom calls have
-// the kind of their target, Triton and cuDNN fusions the kind in their backend_config.
+// A fusion has the kind of its hero, the heaviest kind of work inside. The order is dot,
+// convolution, reduction, scatter/gather, transpose, elementwise. Custom calls have the kind of
+// their target, Triton and cuDNN fusions the kind in their backend_config.
 //
 // Sources: xla/service/gpu/cublas_cudnn.h (targets), xprof's hlo categories
 // (tensorflow/core/profiler: HloInstruction::ToCategory in xla/hlo/ir/hlo_instruction.cc).
@@ -28,8 +28,8 @@ model::OpKind KindOf(const model::HloModule& module, const model::Instruction& i
 // "data formatting". Never empty.
 std::string CategoryOf(const model::HloModule& module, const model::Instruction& instruction);
 
-// The same for many instructions of a module, which must outlive it. A computation that several
-// fusions call is read once.
+// Kinds of many instructions of a module, which must outlive this object. A computation that
+// several fusions call is read once.
 class OpKinds {
  public:
   explicit OpKinds(const model::HloModule& module);

@@ -14,10 +14,11 @@ namespace xlatrace::hlo {
 
 // Work of an opcode on its data.
 enum class OpWork : uint8_t {
-  kNone,            // No work at run time: parameter, constant, tuple, bitcast, after-all.
-  kElementwise,     // One cheap operation per result element.
-  kTranscendental,  // One expensive one: exp, tanh, sqrt, divide is cheap.
-  kMovement,        // Moves or repeats elements: slice, pad, broadcast, copy.
+  kNone,         // No work at run time: parameter, constant, tuple, bitcast, after-all.
+  kElementwise,  // One cheap operation per result element.
+  // One expensive operation per result element: exp, tanh, sqrt. Divide counts as cheap.
+  kTranscendental,
+  kMovement,  // Moves or repeats elements: slice, pad, broadcast, copy.
   kDot,
   kConvolution,
   kReduction,  // Work per input element.

@@ -36,7 +36,7 @@ struct Recompiled {
   // A parameter or constant that differs between programs of the function.
   struct Varying {
     std::string what;                 // "parameter 0 (x)", "constant.3"
-    std::vector<std::string> values;  // Distinct ones, in the order of the modules.
+    std::vector<std::string> values;  // Distinct values, in the order of the modules.
   };
   std::string function;
   std::vector<size_t> modules;  // Indices into the input, ascending.

@@ -2,11 +2,11 @@
 
 // The source line that causes the collectives that XLA's partitioner adds to change a sharding.
 //
-// The partitioner gives such a collective the metadata of the value that it moves, so that its line
-// is the producer's. The cause is the sharding constraint behind it. Optimised HLO holds no
-// constraint any more, but the module's table of stack frames still has its frame. The cause is
-// known if one line of unused frames lies between the producer's line and the reader's line, in the
-// same function.
+// The partitioner gives such a collective the metadata of the moved value, so that its line is that
+// of the producer. The cause is the sharding constraint after the producer. Optimised HLO does not
+// contain constraints, but the module's table of stack frames still has the frame of the
+// constraint. The cause is known if exactly one line of unused frames lies between the producer's
+// line and the reader's line, in the same function.
 //
 // Thread-safety: pure after construction. Linear in the module.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Files of other tools that xlatrace does not read, recognised by their content: what each is, and
-// what to import in its place.
+// Files of other tools that xlatrace does not read, detected by their content. For each format
+// there is a description and the file to import instead.
 //
 // Thread-safety: pure function.
 
@@ -22,7 +22,7 @@ struct KnownFormat {
 // A report of Nsight Systems, which only `nsys` reads.
 bool LooksLikeNsightReport(const std::string& path, std::string_view head);
 
-// `head`: the first bytes, inflated. nullopt: none of these formats.
+// `head`: the first bytes, decompressed. nullopt: none of these formats.
 std::optional<KnownFormat> FindKnownFormat(const std::string& path, std::string_view head);
 
 }  // namespace xlatrace::importers

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The rows that a run has once per launch. They are held as columns until all their data is known,
+// The rows that a run has once per launch. They are kept as columns until all their data is known,
 // and then written as one packed row each. Activity, attribution, API call and gap together take
-// some 40 bytes instead of four rows of 90.
+// about 40 bytes, compared with 90 bytes in four rows.
 //
-// Repeated data is a number into a dictionary. There are x_kind (lane, configuration, hint, label,
-// graph node, bytes), x_slot (execution and step), and x_call_kind (process, thread and name of a
-// call). The row of an activity contains the API call that launched it, relative to its start, and
-// the gap before it. Data that does not fit this shape (calls that launched nothing, odd gaps) has
-// its own tables. An activity without known times has no duration. Its start is a position in the
-// order; if nested_ns is 0 instead of NULL, the start is known. The private views x_activity,
+// Repeated data is a number in a dictionary. The dictionaries are x_kind (lane, configuration,
+// hint, label, graph node, bytes), x_slot (execution and step), and x_call_kind (process, thread
+// and name of a call). The row of an activity contains the API call that launched it, relative to
+// its start, and the gap before it. Data in another form (calls that launched nothing, odd gaps)
+// has separate tables. An activity without known times has no duration. Its start is a position in
+// the order; if nested_ns is 0 instead of NULL, the start is known. The private views x_activity,
 // x_api_call and x_gap (views.cc) join the parts.
 //
 // Memory: 24 bytes per activity beyond model::ActivityColumns, 36 per API call. Thread-safety: one
@@ -61,7 +61,7 @@ class ActivityRows {
     int64_t duration_ns;
     int64_t correlation;
     uint32_t kind;   // Index into call_kinds_, from 1.
-    uint32_t owner;  // Id of the activity whose row holds it; 0: none.
+    uint32_t owner;  // Id of the activity whose row contains the call; 0: none.
   };
   struct CallKind {
     model::Id process_id;
@@ -110,7 +110,7 @@ class ActivityRows {
   std::vector<uint32_t> slot_of_;  // Per activity, from 1.
   std::vector<int32_t> gap_of_;    // Empty, or per activity: kNoGapCode or PackGap.
   std::vector<model::GapRow> other_gaps_;
-  std::vector<uint32_t> other_calls_;   // Calls that no activity's row holds.
+  std::vector<uint32_t> other_calls_;   // Calls that no activity's row contains.
   std::vector<uint32_t> other_number_;  // By call: position in other_calls_ + 1.
   static constexpr int32_t kNoGapCode = INT32_MIN;
 };

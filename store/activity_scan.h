@@ -54,8 +54,8 @@ struct ScannedCall {
 };
 
 // Activities with a known start and a known call. CUDA graphs are excluded, because the single call
-// of a graph does not describe its nodes. Restricted to those for which `wanted(label_id,
-// config_id)` is true.
+// of a graph does not describe its nodes. Only activities for which `wanted(label_id, config_id)`
+// is true.
 Status ScanCalls(RunDb& db, const std::function<bool(int64_t, int64_t)>& wanted,
                  const std::function<void(const ScannedCall&)>& row);
 
@@ -91,7 +91,8 @@ struct ScannedGraphLaunch {
   int64_t activities = 0;
 };
 
-// All of them, ordered by their first activity. Free if no activity has a graph.
+// All launches of graphs, ordered by their first activity. Costs nothing if no activity has a
+// graph.
 Result<std::vector<ScannedGraphLaunch>> ScanGraphLaunches(RunDb& db);
 
 // lane_id, device_id, stream_id.
@@ -104,8 +105,8 @@ Result<Table> ScanLanes(RunDb& db);
 Result<PackedTable> ScanConfigs(RunDb& db);
 // Only the kinds, of configuration 1, 2...
 Result<std::vector<model::ActivityKind>> ScanConfigKinds(RunDb& db);
-// Only the names, row by row, because a run may have a million kernels. The callback returns false
-// to stop.
+// Only the names, row by row, because a run may have a million kernels. If the callback returns
+// false, the scan stops.
 struct ScannedNames {
   int64_t config_id = 0;
   std::string_view name;           // Empty: none.

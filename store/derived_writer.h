@@ -30,7 +30,7 @@ Status WriteMemory(Database& database, const model::MemoryTables& memory);
 // launch.
 void WriteCriticalPath(const model::AnalysisTables& analysis, TableBuilder& rows);
 
-// Error for a request for HLO that the run does not hold.
+// Error for a request for HLO that is not in the run.
 tl::unexpected<Error> NoHlo(model::Id module_id);
 // HLO of one module, uncompressed.
 Result<RunDb::ModuleBytes> ReadModuleRow(Database& database, model::Id module_id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One pass over a table: directly from its pages if possible (table_reader.h), else with SQL.
+// One pass over a table, directly from its pages if possible (table_reader.h), or else with SQL.
 //
 // Thread-safety: one thread.
 

@@ -24,10 +24,10 @@ namespace xlatrace::store {
 struct ScannedLaunch : ScannedActivity {
   bool placed = true;  // False: even the start is not known.
   std::optional<int64_t> correlation_id, bytes, graph_id, graph_node_id;
-  int64_t api_call_id =
-      0;  // 0: none. Calls are numbered apart from activities where call_kind is 0.
-  // The call, if this row holds it (call_kind is not 0). The other activities of a call have the
-  // same api_call_id. ScanOtherCalls returns the calls that no row holds.
+  // 0: none. Calls are numbered apart from activities where call_kind is 0.
+  int64_t api_call_id = 0;
+  // The call, if this row contains it (call_kind is not 0). The other activities of a call have the
+  // same api_call_id. ScanOtherCalls returns the calls that no row contains.
   int64_t call_kind = 0;
   int64_t call_start_ns = 0;
   int64_t call_end_ns = 0;
@@ -59,7 +59,7 @@ Result<Table> ScanCallKinds(RunDb& db);
 // range_kind, process_id, thread_id, domain, text.
 Result<Table> ScanRangeKinds(RunDb& db);
 // The same row by row, for runs whose range texts contain the number of each call, so that there is
-// a kind per range. Only ranges on a thread. The callback returns false to stop.
+// one kind per range. Only ranges on a thread. If the callback returns false, the scan stops.
 struct ScannedRangeText {
   int64_t range_kind = 0;
   int64_t process_id = 0;

@@ -27,13 +27,14 @@ enum class PackedColumn : uint8_t {
   kStart,     // ns; without known times the position in the order.
   kDuration,  // ns; NULL: not known.
   kCorrelation,
-  kCallKind,       // Id in x_call_kind, if this row holds a call (the call then has the id of this
-                   // row).
-  kCallReference,  // If this row holds the call: ns from the call's start to this start. Else this
-                   // id less the call's id.
-  kCallDuration,   // Duration of the call in ns.
-  kGap,            // PackGap of the gap that ends at this start.
-  kNested,         // Time of nested activities in ns; 0 without a duration: the start is known.
+  // Id in x_call_kind, if this row contains a call (the call then has the id of this row).
+  kCallKind,
+  // If this row contains the call: time in ns from the call's start to this start. Otherwise: this
+  // id minus the call's id.
+  kCallReference,
+  kCallDuration,  // Duration of the call in ns.
+  kGap,           // PackGap of the gap that ends at this start.
+  kNested,        // Time of nested activities in ns; 0 without a duration: the start is known.
 };
 inline constexpr std::array<std::string_view, 10> kPackedColumns = {
     "kind_id",   "slot_id",        "start_ns",         "duration_ns", "correlation_id",
@@ -49,7 +50,7 @@ std::string PackedTableSql();
 // (model::GapCause). If it does not fit into 31 bits, it has a row in x_other_gap.
 inline constexpr int kGapCauseBits = 4;
 struct PackedGap {
-  int64_t distance = 0;  // Id of this activity less the previous one's.
+  int64_t distance = 0;  // Id of this activity minus that of the previous one.
   int64_t cause = 0;
 };
 constexpr std::optional<int32_t> PackGap(PackedGap gap) {

@@ -50,7 +50,7 @@ class PackedScan {
                                            : std::nullopt;
   }
 
-  // This row holds the call.
+  // This row contains the call.
   bool owns_call() const { return Has(PackedColumn::kCallKind); }
   bool has_call() const { return owns_call() || Has(PackedColumn::kCallReference); }
   int64_t call_kind() const { return Value(PackedColumn::kCallKind); }

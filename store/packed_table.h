@@ -41,7 +41,7 @@ class PackedTable {
   std::vector<Cell> Row(size_t row) const;
 
  private:
-  // One value as it is packed.
+  // One value in its packed form.
   struct Value {
     Statement::Type type = Statement::Type::kNull;
     int64_t integer = 0;

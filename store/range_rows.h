@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The packed rows of ranges, made on a separate thread. Exports hold millions of ranges, and
+// The packed rows of ranges, made on a separate thread. Exports have millions of ranges, and
 // hashing their texts and filling pages costs as much as reading them.
 //
 // Add copies a range into a batch. The thread takes full batches. It finds the kind of each range
@@ -28,7 +28,7 @@
 
 namespace xlatrace::store {
 
-// Texts arrive by the million, so they are looked up without a copy.
+// There are millions of texts, so look-ups do not copy them.
 struct TextHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return Hash(text); }
@@ -55,17 +55,17 @@ class RangeRows {
   // Returns the rowid, from 1.
   model::Id Add(const model::Range& range);
 
-  // Waits until all rows so far are in pages. The functions below require it, with no Add in
-  // between.
+  // Waits until all rows so far are in pages. The functions below require a Wait without a later
+  // Add.
   void Settle();
 
   // Kind n of the rows is kinds()[n - 1].
   const std::vector<Kind>& kinds() const;
   // New texts since the last call, with their numbers: from 1 in order of appearance.
   TextMap<model::Id> TakeTexts();
-  // Their name ids are kinds.
+  // The name ids of these ranges are kinds.
   const HostEventList& host_events() const;
-  // Writes the rows (kind, start_ns, duration_ns, depth). No Add after it.
+  // Writes the rows (kind, start_ns, duration_ns, depth). Do not call Add after it.
   Status Drain(const TableBuilder::LeafSink& sink);
 
  private:

@@ -62,7 +62,7 @@ class RunBuilder final : public model::EventSink {
   void SetEnding(const model::ProcessEnding& ending) override;
   void AddRunStat(const model::RunStat& stat) override;
 
-  // The rows so far.
+  // The rows that were added so far.
   const model::RunTables& tables() const;
   // HLO of an added module, uncompressed.
   Result<RunDb::ModuleBytes> ReadModule(model::Id module_id) const;
@@ -79,8 +79,8 @@ class RunBuilder final : public model::EventSink {
   // source does not have it.
   std::optional<model::HostCall> CallOf(size_t activity) const;
 
-  // Adds results of attribution or analysis: their run stats, and the modules that they found,
-  // belong to the run from here on.
+  // Adds results of attribution or analysis. Their run stats and modules belong to the run from
+  // then on.
   void AddResults(const model::AttributionTables& attribution);
   void AddResults(const model::AnalysisTables& analysis);
   void AddResults(std::vector<model::TimeTreeRow> tree);
@@ -95,7 +95,7 @@ class RunBuilder final : public model::EventSink {
   // An error if added rows are inconsistent; later rows are still accepted.
   const Status& status() const;
 
-  // All data, ready to be written. No Add after it.
+  // All data, ready to be written. Do not call Add after it.
   RunContent& Settled();
 
  private:

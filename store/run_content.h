@@ -56,15 +56,15 @@ struct RunContent {
     // Compressed (zstd); empty: none.
     std::string bytes, thunk_sequence, thunk_metadata;
   };
-  std::vector<Module>
-      modules;  // Same order as the first of tables.modules; added modules have none.
+  // Same order as the first of tables.modules; added modules have none.
+  std::vector<Module> modules;
 
   struct Thread {
     model::Id process_id = 0;
     int64_t thread_id = 0;
     std::string name;
   };
-  std::vector<Thread> threads;  // Called again for the same thread, it replaces the name.
+  std::vector<Thread> threads;  // A later call for the same thread replaces the name.
   struct Compile {
     model::Id process_id = 0;
     model::Id module_id = 0;
@@ -90,7 +90,7 @@ struct RunContent {
   std::map<std::string, std::string, std::less<>> run_info;
   using StatKey = std::tuple<std::string, model::Severity, std::string>;
   std::map<StatKey, std::pair<int64_t, std::string>> run_stats;
-  // Those counted by attribution and analysis; a new attribution counts them again.
+  // Run stats counted by attribution and analysis, which a new attribution counts again.
   std::set<StatKey> derived_stats;
 
   ActivityRows activity_rows;

@@ -10,7 +10,6 @@
 //
 // Errors are Status values that name the file and contain SQLite's message. Ownership: a Statement
 // must not outlive its Database. Thread-safety: one thread per Database.
-// must not outlive its Database. Thread-safety: one thread per Database.
 
 #ifndef XLATRACE_STORE_SQLITE_H_
 #define XLATRACE_STORE_SQLITE_H_

@@ -2,9 +2,9 @@
 
 // A folder with the aggregates of earlier runs, which several CI jobs may use at once.
 //
-// One file, baseline.jsonl, a run per line (compare/run_record.h), only ever appended to, under an
-// exclusive lock (flock) of DIR/lock. A last line that was cut short (full disk, kill) and lines
-// that cannot be read are skipped and counted.
+// One file, baseline.jsonl, with one run per line (compare/run_record.h). Lines are only appended,
+// under an exclusive lock (flock) of DIR/lock. A truncated last line (full disk, kill) and
+// unreadable lines are skipped and counted.
 //
 // Thread-safety: safe between processes on file systems that have flock.
 
@@ -23,15 +23,16 @@ struct Baseline {
   std::vector<compare::RunRecord> records;  // Oldest first.
   size_t skipped_lines = 0;
 
-  // Records since the last accepted change, that one included. Earlier records are not comparable.
+  // Records since the last accepted change, including that record. Earlier records are not
+  // comparable.
   std::vector<compare::RunRecord> Current() const;
 };
 
-// A folder that is not there is an empty baseline.
+// A missing folder is an empty baseline.
 Result<Baseline> ReadBaseline(const std::string& folder);
 
-// Makes the folder where it is not there. A run that is in its current part already (by content) is
-// not added again, unless it is accepted now.
+// Creates the folder if it does not exist. A run that is already in the current part (by content)
+// is not added again, unless it is accepted now.
 Status AppendToBaseline(const std::string& folder, const compare::RunRecord& record);
 
 }  // namespace xlatrace::tools

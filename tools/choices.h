@@ -17,7 +17,7 @@ namespace xlatrace::tools {
 
 // For CLI::Option::check.
 CLI::Validator OneOf(const std::vector<std::string>& words);
-// The same, for a list that the description of the option contains: help prints the list once.
+// The same for a list that is part of the option's description, so that help prints the list once.
 CLI::Validator OneOfDescribed(const std::vector<std::string>& words);
 
 // The words of either; empty if the option accepts other values too.

@@ -21,7 +21,7 @@ namespace xlatrace::tools {
 struct OptionData {
   std::vector<std::string> names;    // {"-o", "--output"}; of an argument: {"RUN"}.
   std::string value;                 // "FILE", "{text,json}"; empty for a flag and an argument.
-  std::vector<std::string> choices;  // All accepted words; empty if others are accepted too.
+  std::vector<std::string> choices;  // All accepted words; empty if other words are accepted, too.
   std::string text;                  // One line, with the default value.
   bool is_argument = false;
   bool is_required = false;

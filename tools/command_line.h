@@ -9,7 +9,7 @@
 namespace xlatrace::tools {
 
 // Reads `argv`, runs the command and prints its error. Returns the exit status of the process. May
-// throw what the standard library throws.
+// throw exceptions of the standard library.
 int RunCommandLine(int argc, char** argv);
 
 }  // namespace xlatrace::tools

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The subcommands of `xlatrace`, a `*_command.cc` each. Every Add function declares its options on
-// the command line and sets `selected` to what runs when the user chose it.
+// The subcommands of `xlatrace`, one *_command.cc each. Every Add function declares its options on
+// the command line. It sets `selected` to the function to run if the user chose this command.
 //
-// A command returns the exit status or an Error (whose code is then the exit status).
+// A command returns the exit status, or an Error whose code is the exit status.
 
 #ifndef XLATRACE_TOOLS_COMMANDS_H_
 #define XLATRACE_TOOLS_COMMANDS_H_
@@ -41,7 +41,7 @@ void AddQueryCommand(CLI::App& app, Command* selected);
 void AddMcpCommand(CLI::App& app, Command* selected);
 void AddDoctorCommand(CLI::App& app, Command* selected);
 void AddCompletionCommand(CLI::App& app, Command* selected);
-// After all other commands, which its argument lists.
+// Must be called after all other commands, because its argument lists them.
 void AddManCommand(CLI::App& app, Command* selected);
 
 }  // namespace xlatrace::tools

@@ -15,7 +15,7 @@
 namespace xlatrace::tools {
 
 struct CompareDumpsOptions {
-  std::string module;  // Only modules whose name holds this; empty: all.
+  std::string module;  // Only modules whose name contains this text; empty: all.
   bool json = false;
   size_t rows = 0;  // Most rows of each list; 0: 12.
 };

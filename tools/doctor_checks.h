@@ -3,7 +3,7 @@
 // The checks of `xlatrace doctor`, one function each. Each returns a finding, and a command to type
 // if the finding prevents a recording.
 //
-// Thread-safety: one thread; they run programs and read the environment.
+// Thread-safety: one thread. The checks run programs and read the environment.
 
 #ifndef XLATRACE_TOOLS_DOCTOR_CHECKS_H_
 #define XLATRACE_TOOLS_DOCTOR_CHECKS_H_
@@ -29,8 +29,9 @@ struct PythonFacts {
   std::string jax;  // Versions; empty: not installed.
   std::string jaxlib;
   std::string tensorflow;
-  bool tensorflow_names_ops = true;  // collector/tensorflow_ops.h finds what it needs.
-  int cuda_plugin = 0;               // 12 or 13; 0: none.
+  // The build has the switch that collector/tensorflow_ops.h uses.
+  bool tensorflow_names_ops = true;
+  int cuda_plugin = 0;  // 12 or 13; 0: none.
   std::string executable;
   std::vector<std::string> cupti;  // Paths in pip's wheels.
 };
@@ -39,13 +40,13 @@ PythonFacts QueryPython(const std::string& python);
 Check CheckPython(const std::string& python, const PythonFacts& facts);
 Check CheckHook();
 Check CheckFolder();
-// The flags are tried on the installed XLA, which ends a program over one that it does not know.
+// Tests the flags on the installed XLA, because XLA ends a program with an unknown flag.
 Check CheckFlags(const std::string& python, const PythonFacts& facts);
 
 // With an NVIDIA driver.
 Check CheckDriver(const GpuProbe& probe, const PythonFacts& facts);
 Check CheckCupti(const GpuProbe& probe, const PythonFacts& facts);
-// Our libraries exist, and the interpreter can load them.
+// Checks that our libraries exist and that the interpreter can load them.
 Check CheckLibraries(const PythonFacts& facts);
 // Other profilers around this shell: Nsight, injection variables, NVTX, JAX's own.
 std::vector<Check> CheckOtherTools();

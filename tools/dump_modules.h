@@ -16,12 +16,13 @@
 
 namespace xlatrace::tools {
 
-// Indices of the modules that `wanted` names. It is a number, a name, a function or part of a name;
-// the first kind with a match counts. Without a match an error, whose hint lists some modules.
+// Indices of the modules that `wanted` selects. It may be a number, a name, a function or a part of
+// a name; the first kind with a match counts. Without a match an error, whose hint lists some
+// modules.
 Result<std::vector<size_t>> FindDumpModules(const dumps::DumpDir& dir, const std::string& wanted);
 
-// One module. If several match and only one has dumps of passes, that one. Otherwise several
-// matches are an error that lists them.
+// Finds one module. If several match and only one of them has dumps of passes, that one is
+// returned. Otherwise several matches are an error that lists them.
 Result<size_t> FindDumpModule(const dumps::DumpDir& dir, const std::string& wanted);
 
 }  // namespace xlatrace::tools

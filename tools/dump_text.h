@@ -22,11 +22,11 @@ std::string Count(int64_t count, std::string_view noun);
 // "train.py:105 (train_step)", "train.py:41-97"; empty when unknown. `whole_path` keeps folders.
 std::string SourceText(const hlo::ModuleSource& source, bool whole_path);
 
-// Label and text in a block of its own: "  for      the program ...", wrapped to `width` with the
-// text's column kept.
+// Label and text in a separate block: "  for      the program ...", wrapped to `width` and aligned
+// with the column of the text.
 void AppendField(std::string_view label, std::string_view text, int width, std::string& out);
 
-// A line below a field, blanks kept; cut where it is wider than `width`.
+// A line below a field, with its blanks, cut at `width`.
 void AppendLine(std::string_view text, int width, std::string& out);
 
 // Path without folders.

@@ -22,8 +22,8 @@ struct ExplainParts {
   bool cost = false;
 };
 
-// Without `instructions` one object; with it one per instruction (and one for a file that has
-// none, or could not be read). Each ends with a newline.
+// Without `instructions`, one object. Otherwise one object per instruction (and one for a file
+// without instructions or an unreadable file). Each ends with a newline.
 std::string ExplainJson(const dumps::ExplainedFile& file, const ExplainParts& parts);
 
 std::string ExplainCard(const dumps::ExplainedFile& file, const ExplainParts& parts, int width);
@@ -31,9 +31,9 @@ std::string ExplainCard(const dumps::ExplainedFile& file, const ExplainParts& pa
 struct ExplainRow {
   std::string path;
   std::string folder;
-  std::string module;  // "module 3 'jit_f'"; empty where the name has no such form.
-  std::string
-      name;  // The part of the file name after the module; the whole name if it has no module.
+  std::string module;  // "module 3 'jit_f'"; empty if the file name has another form.
+  // The part of the file name after the module; the whole name if it has no module.
+  std::string name;
   std::string what;
   std::optional<int64_t> instructions;
   std::string error;

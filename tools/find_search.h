@@ -2,7 +2,7 @@
 
 // Searches all modules of a run.db, or all dumps of a folder, for instructions.
 //
-// Thread-safety: re-entrant. Memory: as many modules as there are cores, and what was found.
+// Thread-safety: re-entrant. Memory: one module per core, and the results.
 
 #ifndef XLATRACE_TOOLS_FIND_SEARCH_H_
 #define XLATRACE_TOOLS_FIND_SEARCH_H_
@@ -26,7 +26,7 @@ struct FindOptions {
   size_t context = 0;  // Lines around each hit.
 };
 
-// One instruction of one module, in all the dumps that it was found in.
+// One instruction of one module, in all dumps that contain it.
 struct Found {
   size_t module = 0;  // Into FindResult::modules.
   std::string name;
@@ -36,11 +36,12 @@ struct Found {
   std::string source_file;
   int32_t source_line = 0;
   std::string computation;
-  std::string inside;  // The outermost fusion around it; empty: none.
+  std::string inside;  // The outermost enclosing fusion; empty: none.
   uint8_t fields = 0;
   int32_t score = 0;
   std::vector<int32_t> stages;  // Indices of the module's stages, ascending.
-  std::string file;  // The file of the last stage. The other members describe the hit there.
+  // The file of the last stage. The other members describe the instruction in this file.
+  std::string file;
   std::optional<int64_t> line;
   std::optional<int64_t> device_ns;  // Only if the input is a run.
   std::vector<std::string> context;  // The hit's own line is context[context_hit].
@@ -65,7 +66,7 @@ struct FindResult {
   std::vector<std::string> warnings;
 };
 
-// One run.db; or folders, archives and HLO files, any number.
+// One run.db, or any number of folders, archives and HLO files.
 Result<FindResult> FindIn(const std::vector<std::string>& paths, const dumps::FindPattern& pattern,
                           const FindOptions& options);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Looks for the CUDA driver and CUPTI as a program on this machine would find them. It loads them
-// in a child process, because CUPTI 13.2 ends the process if there is no driver.
+// Looks for the CUDA driver and CUPTI in the same places as a program on this machine. They are
+// loaded in a child process, because CUPTI 13.2 ends the process if there is no driver.
 //
 // Thread-safety: re-entrant.
 
@@ -22,14 +22,14 @@ struct GpuProbe {
   int driver_version = 0;  // 13000 = CUDA 13.0
   std::string cupti_path;  // Empty: none was found.
   int cupti_result = -1;   // cuptiGetVersion
-  int cupti_version = 0;   // 18 to 28, then 130000 and up.
+  int cupti_version = 0;   // 18 to 28, or from 130000 on.
 };
 
-// `cupti_paths` are tried first, in order; then by name and in the toolkit's place.
+// `cupti_paths` are tried first, in order; then the name, then the place of the toolkit.
 GpuProbe ProbeGpu(const std::vector<std::string>& cupti_paths);
 
-// The program interpreter that an ELF file names (/lib64/ld-linux-x86-64.so.2); empty for scripts
-// and static programs.
+// The program interpreter in an ELF file (/lib64/ld-linux-x86-64.so.2); empty for scripts and
+// static programs.
 std::string ElfInterpreter(const std::string& path);
 
 }  // namespace xlatrace::tools

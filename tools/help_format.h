@@ -14,7 +14,7 @@ class FormatterBase;
 
 namespace xlatrace::tools {
 
-// For CLI::App::formatter, before subcommands are added: they inherit it.
+// Set it as CLI::App::formatter before subcommands are added, because they inherit it.
 std::shared_ptr<CLI::FormatterBase> MakeHelpFormatter();
 
 }  // namespace xlatrace::tools

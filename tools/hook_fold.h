@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// From a recording folder of the Python hook to its run.db, where `record` did not come to it: it
-// still runs, or it was killed.
+// Imports a recording folder of the Python hook into its run.db. It is used if `record` has not
+// done so, because the program still runs or `record` was killed.
 //
 // Thread-safety: one thread.
 
@@ -25,7 +25,7 @@ std::vector<std::pair<std::string, std::string>> HookRunInfo(const HookRecording
 bool LooksLikeHookFolder(const std::string& folder);
 
 // Builds `database` from the profiles that are saved so far. A database that is newer than the
-// profiles stays; an older one is kept as run.old.db.
+// profiles is kept; an older one is renamed to run.old.db.
 Status FoldHookFolder(const std::string& folder, const std::string& database);
 
 }  // namespace xlatrace::tools

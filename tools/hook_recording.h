@@ -20,7 +20,7 @@ namespace xlatrace::tools {
 struct HookProcess {
   struct Profile {
     std::string path;          // A complete xplane file.
-    std::string reason;        // Why it was stopped: "exit", "duration", "memory"...
+    std::string reason;        // Reason of the stop: "exit", "duration", "memory"...
     int64_t stop_unix_ns = 0;  // The request to stop the profiler; 0: not known.
   };
   std::string folder;
@@ -38,7 +38,7 @@ struct HookProcess {
   bool stopped = false;     // The profile was ended and written.
   int64_t own_cost_ns = 0;
   std::vector<Profile> profiles;
-  std::string host_samples;  // Path of its sampled stacks; empty: none.
+  std::string host_samples;  // Path of the process's sampled stacks; empty: none.
   std::string end;  // How the process ended: "exit", "exec", "signal"...; empty: not reported.
   std::string end_signal;                // "SIGTERM"
   std::optional<int64_t> ended_unix_ns;  // Known to the program that waited for the process.
@@ -55,11 +55,11 @@ struct HookRecording {
 // A folder that does not exist is a recording without processes.
 Result<HookRecording> ReadHookRecording(const std::string& folder);
 
-// Why there is nothing to show, in one sentence, and what to do about it.
+// The reason why there is no result, and a remedy, in one sentence.
 Error NothingRecorded(const HookRecording& recording);
 
-// Removes what the hook wrote and nothing else: files by their known names, never through a link,
-// then the folders when they are empty. True when nothing is left.
+// Removes only files that the hook wrote, by their known names and never through a link, and then
+// empty folders. True if nothing is left.
 bool RemoveHookRecording(const std::string& folder, const HookRecording& recording);
 
 }  // namespace xlatrace::tools

@@ -29,7 +29,7 @@ struct InputList {
     std::string path;
     std::string why;  // "is a copy of 'a.json'".
   };
-  std::vector<std::string> files;  // In the order named; in a folder, by name.
+  std::vector<std::string> files;  // In the order of the arguments; within a folder, by name.
   std::vector<LeftOut> left_out;
 };
 

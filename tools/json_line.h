@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One JSON object on one line, written as fast as it is made: explain prints hundreds of thousands.
+// Writes one JSON object on one line without intermediate objects, because explain prints hundreds
+// of thousands.
 //
 // Text that is not UTF-8 gets U+FFFD for each byte that is wrong. Thread-safety: plain value.
 
@@ -25,16 +26,17 @@ class JsonLine {
   JsonLine& Int(std::string_view key, int64_t value);
   JsonLine& IntOrNull(std::string_view key, std::optional<int64_t> value);
   JsonLine& Bool(std::string_view key, bool value);
-  // An object inside: call the same functions, then End().
+  // Starts a nested object: call the same functions, then End().
   JsonLine& Begin(std::string_view key);
   JsonLine& End();
   // An array of texts.
   JsonLine& Texts(std::string_view key, std::span<const std::string_view> values);
-  // An array of objects: call BeginItem(), the same functions and End() for each, then EndArray().
+  // Starts an array of objects: for each, call BeginItem(), the same functions and End(). Then call
+  // EndArray().
   JsonLine& BeginArray(std::string_view key);
   JsonLine& BeginItem();
   JsonLine& EndArray();
-  // Ends the object; with a newline for the outermost one.
+  // Ends the object, with a newline if it is the outermost.
   void Close();
 
  private:

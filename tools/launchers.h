@@ -15,10 +15,10 @@
 
 namespace xlatrace::tools {
 
-// Returns an error if the children of `command` cannot be recorded. That is a container (docker,
-// podman, kubectl ...), a remote program (ssh, srun), a batch job (sbatch ...) or other rights
-// (sudo removes LD_PRELOAD). Prefixes such as env, nice and timeout are skipped. The hint is the
-// same command with `xlatrace record` inside.
+// Returns an error if the children of `command` cannot be recorded. Such commands are containers
+// (docker, podman, kubectl ...), remote programs (ssh, srun), batch jobs (sbatch ...) and changes
+// of rights (sudo removes LD_PRELOAD). Prefixes such as env, nice and timeout are skipped. The hint
+// is the same command with `xlatrace record` inside.
 Status RefuseLaunchers(const std::vector<std::string>& command);
 
 }  // namespace xlatrace::tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A finished run.db in memory in the form that analysis/ uses. It has only the data that a replay
+// A finished run.db in memory in the form that analysis/ uses, with only the data that a replay
 // needs.
 //
 // From the run: devices, lanes, configurations (kind, copy kind, symbol, name), names of modules,
@@ -36,7 +36,7 @@ struct LoadedRun {
   std::vector<std::optional<int32_t>> step_of;
   std::vector<model::GapRow> gaps;
   std::vector<model::HostEvent> waits;
-  // Names of `waits`. They are on the heap, so that moving the run keeps views of them valid.
+  // Names of `waits`, on the heap, so that views of them stay valid when the run is moved.
   std::unique_ptr<std::deque<std::string>> names = std::make_unique<std::deque<std::string>>();
   std::vector<uint32_t> call_of;       // Per activity: position in `calls` + 1, 0: none.
   std::vector<model::HostCall> calls;  // Numbered by position + 1.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Answers of `xlatrace mcp`: text of at most kMaxResultBytes, cut into pages, with everything that
-// comes from a run marked as untrusted data.
+// Results of `xlatrace mcp`: text of at most kMaxResultBytes, cut into pages. All text from a run
+// is marked as untrusted data.
 //
-// A page is a line of our own words, the data between two marks, and a handle for the next page.
-// The marks contain a random number of this process, so that no name in a trace can forge the end
-// mark.
+// A page has a line of our own text, the data between two marks, and a handle of the next page. The
+// marks contain a random number of this process, so that no name in a trace can forge the end mark.
 //
 // Thread-safety: one thread.
 
@@ -22,7 +21,7 @@
 namespace xlatrace::tools {
 
 struct McpAnswer {
-  std::string head;  // One line of our own words.
+  std::string head;  // One line of our own text.
   std::string data;  // Text that may contain names of the run; may be empty.
 };
 
@@ -41,10 +40,10 @@ class McpPages {
   // `mark` is the random part of the marks; `max_bytes` is the limit of a page as a JSON string.
   McpPages(std::string mark, size_t max_bytes) : mark_(std::move(mark)), max_bytes_(max_bytes) {}
 
-  // The first page. The text is kept for later pages if it is longer.
+  // Returns the first page. Longer text is stored for later pages.
   std::string First(const McpAnswer& answer);
-  // The page that `handle` names. Empty if the handle is not one of ours, or its text is not kept
-  // any more.
+  // Returns the page of `handle`. Empty if the handle is unknown, or if its text is not stored any
+  // more.
   std::optional<std::string> Next(std::string_view handle) const;
 
   std::string begin_mark() const { return "<untrusted " + mark_ + ">"; }

@@ -44,8 +44,9 @@ struct McpParameter {
 class McpArguments {
  public:
   bool Has(std::string_view name) const { return values_.contains(std::string(name)); }
-  std::string Text(std::string_view name) const;                // Empty without the argument.
-  std::vector<std::string> Texts(std::string_view name) const;  // One text is a list of one.
+  std::string Text(std::string_view name) const;  // Empty without the argument.
+  // A single text is returned as a list of one element.
+  std::vector<std::string> Texts(std::string_view name) const;
   bool Flag(std::string_view name) const;
   int64_t Integer(std::string_view name) const;
 
@@ -58,8 +59,8 @@ class McpArguments {
 // The JSON schema of the parameters, with `continue`, which every tool has.
 McpReply SchemaOf(const std::vector<McpParameter>& parameters);
 
-// `arguments` (an object) with the right names and types, and all required ones unless it has
-// `continue`.
+// Checks `arguments` (an object): names and types must be valid, and all required arguments must be
+// present unless `continue` is.
 tl::expected<McpArguments, RequestError> CheckArguments(const std::vector<McpParameter>& parameters,
                                                         const McpJson& arguments);
 

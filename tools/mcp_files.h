@@ -26,9 +26,9 @@ class McpFiles {
   // Only files below `root` can be opened; empty: all.
   explicit McpFiles(std::string root) : root_(std::move(root)) {}
 
-  // The file of a handle or path. A path gets a handle when it is opened first. Errors are reasons
-  // for an answer: the file does not exist, lies outside of the root, or is a recording that no
-  // command has folded.
+  // The file of a handle or path. A path gets a handle when it is opened first. Errors are
+  // sentences for the result: the file does not exist, lies outside of the root, or is a recording
+  // that was not imported.
   Result<McpFile> Open(const std::string& handle_or_path);
 
  private:

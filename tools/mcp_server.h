@@ -21,7 +21,7 @@
 
 namespace xlatrace::tools {
 
-// Bytes of the result of one tool call: what an agent reads as about 600 tokens.
+// Bytes of the result of one tool call: about 600 tokens for an agent.
 inline constexpr size_t kMaxResultBytes = 2048;
 // A longer line is an error of the request. SQL and patterns take a few hundred bytes.
 inline constexpr size_t kMaxRequestBytes = size_t{256} << 10;

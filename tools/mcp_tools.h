@@ -40,12 +40,12 @@ const std::vector<McpTool>& McpTools();
 // Runs `xlatrace COMMAND...`, which writes no file.
 Result<CapturedCommand> RunXlatrace(const McpContext& context, std::vector<std::string> command);
 
-// The output of `xlatrace COMMAND...` under `head`, or the reason why there is none. Exit statuses
-// in `results` (besides 0) are results, too.
+// The output of `xlatrace COMMAND...` below `head`, or an error with the reason. Exit statuses in
+// `results` are no errors, as 0.
 McpAnswer AnswerOf(const McpContext& context, std::string head, std::vector<std::string> command,
                    const std::vector<int>& results = {});
 
-// Rows of an SQL statement of ours as CSV, or the reason why there are none.
+// Rows of one of our SQL statements as CSV, or an error with the reason.
 McpAnswer AnswerOfSql(const McpContext& context, std::string head, const McpFile& run,
                       const std::string& sql);
 

@@ -2,9 +2,8 @@
 
 // Merges recordings into one job.db: figures of every rank, launches of chosen ranks.
 //
-// Memory: one recording at a time while ranks are read; the chosen ranks' launches while job.db is
-// written.
-// Thread-safety: one thread.
+// Memory: one recording at a time while ranks are read, and the launches of the chosen ranks while
+// job.db is written. Thread-safety: one thread.
 
 #ifndef XLATRACE_TOOLS_MERGE_JOB_H_
 #define XLATRACE_TOOLS_MERGE_JOB_H_

@@ -2,8 +2,8 @@
 
 // The modules of a run.db or a dump folder, as `xlatrace modules` prints them.
 //
-// For a run, roles, device time and executions are recorded, and all else comes from its HLO. For a
-// folder, dumps/dump_folder_map.h deduces them. Thread-safety: re-entrant.
+// For a run, roles, device time and executions are recorded, and all other facts come from its HLO.
+// For a folder, dumps/dump_folder_map.h deduces them. Thread-safety: re-entrant.
 
 #ifndef XLATRACE_TOOLS_MODULE_LIST_H_
 #define XLATRACE_TOOLS_MODULE_LIST_H_
@@ -64,9 +64,9 @@ struct ModuleList {
   bool of_run = false;
   std::vector<ListedModule> modules;  // Main first.
   std::vector<hlo::ModuleLink> links;
-  std::vector<hlo::Recompiled>
-      recompiled;                   // Functions that one process compiled at least three times.
-  std::vector<std::string> others;  // Files of a folder that belong to no module.
+  // Functions that one process compiled at least three times.
+  std::vector<hlo::Recompiled> recompiled;
+  std::vector<std::string> others;        // Files of a folder that belong to no module.
   std::map<std::string, size_t> skipped;  // Number of files that were not read, by reason.
   std::vector<std::string> warnings;
   size_t files = 0;
@@ -74,11 +74,11 @@ struct ModuleList {
   int64_t missing_numbers = 0;
 };
 
-// One run.db; or folders, archives and HLO files, any number. Without any dump it is an error.
+// One run.db, or any number of folders, archives and HLO files. An error if there is no dump.
 Result<ModuleList> ListModules(const std::vector<std::string>& paths);
 
-// Indices of the modules that `wanted` names: a handle, a number, a name, or part of a name. An
-// error when there is none; the hint lists some.
+// Indices of the modules that `wanted` selects: by handle, number, name, or part of a name. Without
+// a match an error, whose hint lists some modules.
 Result<std::vector<size_t>> SelectModules(const ModuleList& list, const std::string& wanted);
 
 }  // namespace xlatrace::tools

@@ -24,7 +24,7 @@ std::string ModuleListText(const ModuleList& list, bool all, const Terminal& ter
 std::string ModuleCards(const ModuleList& list, const std::vector<size_t>& which, bool all,
                         const Terminal& terminal);
 
-// `which`: those of the list.
+// `which`: indices of the modules to print.
 std::string ModuleListJson(const ModuleList& list, const std::vector<size_t>& which);
 
 }  // namespace xlatrace::tools

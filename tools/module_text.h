@@ -15,7 +15,7 @@
 
 namespace xlatrace::tools {
 
-// Text that was recorded or dumped as text is given as it is; a proto is printed
+// Text that was recorded or dumped as text is returned unchanged; a proto is printed
 // (hlo/text/text_printer.h). Ends with a newline. `index`: into the list's modules.
 Result<std::string> ModuleText(const ModuleList& list, size_t index);
 

@@ -13,7 +13,7 @@
 
 namespace xlatrace::tools {
 
-// Whether the file at `path` is such a report and `nsys` is on PATH.
+// True if the file at `path` is such a report and `nsys` is on PATH.
 bool IsExportableReport(const std::string& path);
 
 // Runs `nsys export` into a temporary folder; its output goes to standard error. Returns the path

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The reason why the launch order did not decide the instruction of a launch. run.db stores results
-// and their evidence, but not these reasons. So the finished run is attributed again.
+// The reason why the launch order did not decide the instruction of a launch. run.db has results
+// and their evidence, but not these reasons. The finished run is therefore attributed again.
 //
-// Costs an attribution of the whole run and its memory (RunBuilder's).
-// Thread-safety: one thread per RunDb.
+// Cost: an attribution of the whole run, with its memory (RunBuilder). Thread-safety: one thread
+// per RunDb.
 
 #ifndef XLATRACE_TOOLS_ORDER_DOUBTS_H_
 #define XLATRACE_TOOLS_ORDER_DOUBTS_H_

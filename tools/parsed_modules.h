@@ -39,25 +39,25 @@ size_t MemoryBytes(const correlator::LoadedModule& module);
 
 class ParsedModules {
  public:
-  // Gives a module of the run, uncompressed.
+  // Returns a module of the run, uncompressed.
   using Reader = std::function<Result<store::RunDb::ModuleBytes>(model::Id module_id)>;
 
   explicit ParsedModules(Reader read, size_t most_bytes = kMaxParsedBytes);
   explicit ParsedModules(const store::RunBuilder& run);
 
-  // Its HLO and what the run holds of its thunks.
+  // The HLO of the module and the run's data about its thunks.
   Result<std::shared_ptr<const correlator::LoadedModule>> Load(model::Id module_id);
 
-  // These borrow this object.
+  // The returned loaders borrow this object.
   correlator::ModuleLoader ForCorrelator();
   analysis::ModuleLoader ForAnalysis();
 
-  // How often a module was parsed so far.
+  // Number of parses so far.
   int64_t parses() const { return parses_; }
 
  private:
   using Shared = std::shared_ptr<const correlator::LoadedModule>;
-  // Format and hashes of HLO, thunk list and its metadata: equal for equal modules.
+  // Format and hashes of HLO, thunk list and its metadata, which are equal for equal modules.
   using Content = std::tuple<model::ModuleBlob::Format, uint64_t, uint64_t, uint64_t>;
 
   Result<Shared> LoadAnew(model::Id module_id);
@@ -67,7 +67,7 @@ class ParsedModules {
   int64_t parses_ = 0;
   std::unordered_map<model::Id, Result<Shared>> known_;
   std::map<Content, Shared> kept_;
-  Shared lent_;  // To the analysis, which borrows one at a time.
+  Shared lent_;  // The module lent to the analysis, which borrows one at a time.
 };
 
 }  // namespace xlatrace::tools

@@ -33,7 +33,7 @@ struct PassesView {
   std::string module_name;
   int64_t program_id = -1;
   std::vector<dumps::PassStep> steps;
-  // One of the three.
+  // Exactly one of the three is set.
   std::vector<dumps::StepCounts> counts;
   std::optional<Comparison> comparison;
   std::optional<dumps::InstructionHistory> history;

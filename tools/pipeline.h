@@ -32,15 +32,15 @@ struct ChildEnd {
 
 struct BuildRequest {
   std::vector<std::string> inputs;    // Traces, any kind the importers know.
-  std::vector<HookProcess> sessions;  // Processes with profiles; those in order of time.
-  std::vector<recording::FolderEntry> recordings;  // Our own, one per process.
+  std::vector<HookProcess> sessions;  // Processes with profiles; profiles are in order of time.
+  std::vector<recording::FolderEntry> recordings;  // Our own recordings, one per process.
   std::vector<std::string> module_paths;           // Dump folders and HLO files (--modules).
-  // A finished run that takes the inputs' place: what was recorded comes from it, and only modules
-  // that it does not hold are added (attach).
+  // A finished run that replaces the inputs (attach): recorded data comes from it, and only modules
+  // that it lacks are added.
   std::string run;
   std::string output;   // run.db
   bool replace = true;  // Replaces a file that appears at `output` during the work.
-  // Named inputs that are not read (path, reason); the run lists them.
+  // Given inputs that are not read (path, reason); the run lists them.
   std::vector<std::pair<std::string, std::string>> left_out;
   // Facts that replace those of the inputs (command, source...).
   std::vector<std::pair<std::string, std::string>> run_info;
@@ -55,7 +55,7 @@ struct BuildOutcome {
     importers::RecordingImport import;
   };
   size_t inputs_read = 0;             // Recordings included.
-  std::vector<Recording> recordings;  // Those that could be read.
+  std::vector<Recording> recordings;  // Recordings that were read.
   size_t activities = 0;
   size_t processes = 0;
   size_t modules = 0;
@@ -67,12 +67,12 @@ struct BuildOutcome {
   std::vector<Error> skipped;          // Inputs that could not be read.
 };
 
-// Fails when no input could be read (with the error of the first) or the output cannot be written;
-// then nothing is left at `output`.
+// Fails if no input can be read (with the error of the first) or the output cannot be written. No
+// file is left at `output` then.
 Result<BuildOutcome> BuildRun(const BuildRequest& request);
 
-// Which bytes of which recording file the run holds: a line "NAME VALID_BYTES FILE_BYTES STATE" per
-// process, STATE live, ended or complete. Stored as run_info.recording_files.
+// The parts of recording files that the run contains: one line "NAME VALID_BYTES FILE_BYTES STATE"
+// per process, with STATE live, ended or complete. Stored as run_info.recording_files.
 std::string FoldedFiles(const BuildOutcome& outcome);
 
 // "1,203,441 launches, 2 processes, 99.5% exact -> run.db"

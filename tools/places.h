@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where the parts of an installation lie, found from the program's own place so that a prefix can
-// be moved.
+// Places of the parts of an installation, relative to the program, so that a prefix can be moved.
 
 #ifndef XLATRACE_TOOLS_PLACES_H_
 #define XLATRACE_TOOLS_PLACES_H_
@@ -12,22 +11,21 @@
 
 namespace xlatrace::tools {
 
-// Folder with the Python hook (sitecustomize.py), beside this program: ../share/xlatrace/hook.
-// XLATRACE_HOOK_PATH names another one.
+// Folder with the Python hook (sitecustomize.py), relative to this program: ../share/xlatrace/hook.
+// XLATRACE_HOOK_PATH overrides it.
 Result<std::string> HookFolder();
 
-// The library to preload, libxlatrace.so: ../lib beside this program, also where distributions put
-// libraries. XLATRACE_LIB names another one. Absolute, links resolved.
+// The library to preload, libxlatrace.so: ../lib relative to this program, or the library folders
+// of distributions. XLATRACE_LIB overrides it. Absolute, links resolved.
 Result<std::string> PreloadLibrary();
 
-// The library with which the Python hook samples stacks, libxlatrace_stacks.so, where
-// libxlatrace.so is. Empty: this installation has none.
+// The library with which the Python hook samples stacks, libxlatrace_stacks.so, in the folder of
+// libxlatrace.so. Empty: the installation has none.
 std::string StacksLibrary();
 
-// A path to `library` that LD_PRELOAD can name. LD_PRELOAD cannot name a path with a blank or a
-// colon. The result is then a link in TMPDIR/xlatrace-UID, or in /tmp if TMPDIR has a blank, too.
-// The link is kept, and no other user can replace it. libxlatrace.so finds the collector through
-// the link.
+// A path to `library` that is valid in LD_PRELOAD. A path with a blank or a colon is not. In this
+// case the result is a link in TMPDIR/xlatrace-UID, or in /tmp if TMPDIR also has a blank. The link
+// is kept, and no other user can replace it. libxlatrace.so finds the collector through the link.
 Result<std::string> PreloadName(const std::string& library);
 
 }  // namespace xlatrace::tools

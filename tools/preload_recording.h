@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // `xlatrace record` on a machine with an NVIDIA driver: the command runs with libxlatrace.so
-// preloaded, and its recording is folded when it ends.
+// preloaded, and its recording is imported when the command ends.
 //
 // Thread-safety: one thread.
 
@@ -17,21 +17,23 @@
 
 namespace xlatrace::tools {
 
-// An NVIDIA GPU could be used here: its driver library can be loaded and there is a device. Loads
-// the library in a child process only. XLATRACE_FORCE_COLLECTOR=1 makes it true (tests), =0 false.
+// True if an NVIDIA GPU can be used here: its driver library can be loaded, and a device exists.
+// Loads the library in a child process only. XLATRACE_FORCE_COLLECTOR=1 forces true (tests), =0
+// false.
 bool HasNvidiaDriver();
 
 struct PreloadPlaces {
   std::string database;   // Absolute.
   std::string recording;  // Absolute folder.
   std::string token;      // The job's token.
-  // True if this command made the token. Then no other process writes into the folder, and the
-  // folder may be removed after folding. False if a launcher gave the token to several processes.
+  // True if this command created the token. Then no other process writes into the folder, and the
+  // folder may be removed after the import. False if a launcher gave the token to several
+  // processes.
   bool own = true;
 };
 
-// Chooses the token (XLATRACE_JOB, the launcher's, else a new one) and the folder, which is made
-// where it is the command's own.
+// Chooses the token (XLATRACE_JOB, the launcher's, or a new one) and the folder. Creates the folder
+// if it belongs to this command.
 Result<PreloadPlaces> PreparePreload(const std::string& database);
 
 // Environment variables to add to the child's environment.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of a query as text, one after the other: as an aligned table, CSV (RFC 4180) or JSON.
+// Rows of a query as text, printed one by one: as an aligned table, CSV (RFC 4180) or JSON.
 //
-// Memory does not grow with the number of rows. A table's columns are as wide as the first thousand
-// rows need; later cells that are wider push what follows aside and are not cut.
+// Memory does not grow with the number of rows. The columns of a table are as wide as the first
+// thousand rows require. Wider cells of later rows are not cut, but shift the cells after them.
 //
 // Thread-safety: one thread.
 

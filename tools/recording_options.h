@@ -22,8 +22,8 @@ namespace xlatrace::tools {
 
 struct RecordingOptions {
   double delay_s = 0;
-  double duration_s = 60;       // The framework's profiler has this limit of its own.
-  bool duration_given = false;  // Else the collector has none.
+  double duration_s = 60;       // The framework's profiler always has this limit.
+  bool duration_given = false;  // False: the collector has no limit.
   std::string mode = "exact";
   std::string steps;  // "A:B"
   std::string last;   // "30s"
@@ -38,14 +38,15 @@ void AddRecordingOptions(CLI::App& command, RecordingOptions* options);
 // Options that do not go together, with a hint.
 Status CheckRecordingOptions(const RecordingOptions& options);
 
-// For the NVIDIA collector. `database`: absolute path of the run.db to come; dumps lie beside it.
+// Variables for the NVIDIA collector. `database`: absolute path of the run.db to be written; dumps
+// lie beside it.
 std::vector<std::pair<std::string, std::string>> CollectorEnvironment(
     const RecordingOptions& options, const std::string& database);
 
-// Those that the framework's own profiler does not have, as the user typed them; empty: none.
+// Options that the framework's own profiler does not have, as the user typed them; empty: none.
 std::string OnlyForCollector(const RecordingOptions& options);
 
-// `run.db` -> `run.dump` if XLA dumps are requested; else empty.
+// `run.dump` for `run.db` if XLA dumps are requested; otherwise empty.
 std::string DumpFolder(const RecordingOptions& options, const std::string& database);
 
 }  // namespace xlatrace::tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A part of a finished run as a run of its own: `export --to db` and `--to nsys` with --steps or
+// A part of a finished run as a separate run: `export --to db` and `--to nsys` with --steps or
 // --device.
 //
 // Labels, executions, phases, layers, and the numbers and times of steps stay as they were. Sums
@@ -8,8 +8,8 @@
 // launches. Processes, devices, streams and modules are all present and keep their ids. Launches
 // get new ids.
 //
-// Memory: that of an import of the part, and 9 bytes per launch of the whole.
-// Thread-safety: one thread.
+// Memory: that of an import of the part, plus 9 bytes per launch of the whole run. Thread-safety:
+// one thread.
 
 #ifndef XLATRACE_TOOLS_RUN_PART_H_
 #define XLATRACE_TOOLS_RUN_PART_H_

@@ -39,8 +39,8 @@ struct CostlyOps {
 };
 Result<CostlyOps> FindCostlyOps(store::RunDb& db);
 
-// `dump`: a folder that --xla_dump_to filled, of any depth, or an archive of one. An error when it
-// has no dumps of passes, or when none of the modules with these instructions is in it.
+// `dump`: a folder of --xla_dump_to, of any depth, or an archive of such a folder. An error if it
+// has no dumps of passes, or none of the modules with these instructions.
 Result<report::Provenance> ReadProvenance(store::RunDb& db, const std::string& dump,
                                           const std::vector<WantedInstruction>& wanted,
                                           const GoOn& go_on);

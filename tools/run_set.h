@@ -19,7 +19,7 @@
 namespace xlatrace::tools {
 
 struct ComparedRuns {
-  // All runs; of each side the one with the median step stands for it.
+  // All runs. Each side is represented by the run with the median step.
   std::deque<compare::Run> base_runs, now_runs;
   size_t base_at = 0, now_at = 0;
   compare::Comparison comparison;
@@ -30,7 +30,7 @@ struct ComparedRuns {
   const compare::Run& now() const { return now_runs[now_at]; }
 };
 
-// Folds what has to be folded. An error names the run that cannot be read.
+// Imports recordings that need it. An error names the unreadable run.
 Result<ComparedRuns> CompareRunSets(const std::vector<std::string>& base,
                                     const std::vector<std::string>& now);
 

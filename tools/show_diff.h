@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `show HANDLE NEW.db --base BASE.db`: an op of the new run beside what it was in the base: times,
-// causes, and both HLO texts side by side.
+// `show HANDLE NEW.db --base BASE.db`: an op of the new run and of the base side by side: times,
+// causes, and both HLO texts.
 //
 // Thread-safety: one thread.
 

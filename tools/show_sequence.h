@@ -19,15 +19,16 @@
 namespace xlatrace::tools {
 
 struct SequenceOptions {
-  std::optional<int64_t> execution;  // execution_id; else the first complete one, else the first.
+  // execution_id; nullopt: the first complete execution, or else the first one.
+  std::optional<int64_t> execution;
   int width = 100;
   bool why = false;  // Prints below each launch that is not exact the reason why.
 };
 
 // Text with one line per thunk or launch. Marks: '-' a thunk without a record, '+' a launch without
-// a thunk. '^' marks the next round of a loop, and '<' a launch out of the schedule's order. The
-// last column has the evidence of every launch. With `why`, the deciding doubt is below the launch.
-// `module`: a handle (m1), a module_id or a name.
+// a thunk. '^' marks the next iteration of a loop, and '<' a launch out of the schedule's order.
+// The last column has the evidence of every launch. With `why`, the deciding doubt is below the
+// launch. `module`: a handle (m1), a module_id or a name.
 Result<std::string> ShowSequence(store::RunDb& db, std::string_view module,
                                  const SequenceOptions& options);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `--steps A:B`: steps A to B - 1, counted from 0. All commands read it here, so that it has one
+// `--steps A:B`: steps A to B - 1, counted from 0. All commands parse it here, so that it has one
 // meaning.
 //
 // Thread-safety: re-entrant.
@@ -22,7 +22,7 @@ struct StepWindow {
   std::optional<int64_t> end;    // The step after the last one. Without a value: to the last step.
 };
 
-// "3:7", "3:" and ":7". Nothing if `text` is not a window with at least one step.
+// Parses "3:7", "3:" and ":7". nullopt if `text` is not a window with at least one step.
 std::optional<StepWindow> ParseStepWindow(std::string_view text);
 
 // For CLI::Option::check. `open` allows "3:" and ":7". The message for "7" and "7:7" has the right

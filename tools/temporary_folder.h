@@ -13,7 +13,7 @@
 
 namespace xlatrace::tools {
 
-// Makes a folder that only its user may enter.
+// Creates a folder that only its user may enter.
 Result<std::string> MakeTemporaryFolder();
 
 // Whether MakeTemporaryFolder made the folder of `path`.

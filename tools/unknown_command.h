@@ -18,7 +18,7 @@ class Error;
 
 namespace xlatrace::tools {
 
-// `words`: as typed, without the program's name. `commands`: the existing ones.
+// `words`: as typed, without the program's name. `commands`: all existing commands.
 Error UnknownCommand(const std::vector<std::string>& words,
                      const std::vector<std::string>& commands);
 

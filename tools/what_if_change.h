@@ -27,11 +27,11 @@ struct WhatIfWords {
   bool no_recompute = false;
 };
 
-// Memory of the program now, and its upper bound after the change.
+// Present memory of the program, and its upper bound after the change.
 struct MemoryChange {
   int64_t now_bytes = 0;
   int64_t at_most_bytes = 0;
-  bool from_assignment = false;  // XLA's own; else an estimate from live ranges.
+  bool from_assignment = false;  // True: the value of XLA; false: an estimate from live ranges.
 };
 
 struct WhatIfChange {
@@ -40,8 +40,8 @@ struct WhatIfChange {
   std::vector<std::string> sentences;  // One sentence per word of the command line.
 };
 
-// Ops by handle, by name (of the main module where several have one) or by "module/name"; kernels
-// by handle or name. Errors name what is not there and what to type.
+// Ops by handle, by name (of the main module if several modules have the name) or by "module/name";
+// kernels by handle or name. An error names the unknown op or kernel and a command to type.
 Result<WhatIfChange> ReadChange(store::RunDb& db, const LoadedRun& loaded,
                                 const WhatIfWords& words);
 

@@ -21,11 +21,11 @@ struct Derived {
   model::AnalysisTables analysis;
 };
 
-// Both of a run that is all there but for them; the builder stores them. Each module is
+// Computes both for a run that is complete except for them; the builder stores them. Each module is
 // parsed once (parsed_modules.h).
 Result<Derived> Derive(store::RunBuilder& builder);
 
-// `known`: of a part of a run that was analysed before, else null.
+// `known`: results of an earlier analysis, for a part of a run; otherwise null.
 model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
                                      model::AttributionTables& attribution, ParsedModules& modules,
                                      const analysis::KnownParts* known = nullptr);

@@ -60,8 +60,8 @@ struct PeakValue {
 
 struct MemoryPeak {
   int64_t bytes = 0;              // Sum of the values below.
-  std::string at_instruction;     // The instruction that runs then; empty: unknown.
-  int64_t at_position = -1;       // Its place in the schedule.
+  std::string at_instruction;     // The instruction that runs at the peak; empty: unknown.
+  int64_t at_position = -1;       // Position of that instruction in the schedule.
   std::vector<PeakValue> values;  // Largest first.
 };
 
@@ -94,7 +94,7 @@ Result<BufferAssignment> ReadBufferAssignment(std::string_view text);
 // For a module that was read from a proto. Error if its file has no buffer assignment.
 Result<BufferAssignment> BufferAssignmentOf(const model::HloModule& module);
 
-// The values in the heap of temporaries at its peak, largest first. Uses the peaks of the proto,
+// The values in the heap of temporaries at its peak, largest first. Uses the peaks of the proto, or
 // else live ranges (values that share a place count once). Without either: the largest values of
 // the heap, with at_position = -1, and `bytes` is the size of the heap.
 MemoryPeak PeakOf(const BufferAssignment& assignment, const LiveRanges* live_ranges);

@@ -31,7 +31,8 @@ using XlaFlags = std::vector<XlaFlag>;
 // path: "xla_backend_extra_options.key". Errors name the place of damage.
 Result<XlaFlags> ReadDebugOptions(std::shared_ptr<const std::string> text);
 
-// "--xla_a=1 --xla_b --xla_c='x y'" or lines of them; "#" begins a comment. Errors name the place.
+// Parses "--xla_a=1 --xla_b --xla_c='x y'", on one or several lines; "#" begins a comment. Errors
+// name the place.
 Result<XlaFlags> ReadXlaFlags(std::string_view text);
 
 }  // namespace xlatrace::hlo

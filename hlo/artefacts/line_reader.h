@@ -47,7 +47,7 @@ inline bool TakePrefix(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-// Takes a decimal number, with its sign, off the front.
+// Removes a decimal number, with its sign, from the front and returns it.
 inline bool TakeInt(std::string_view& text, int64_t* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
   if (error != std::errc()) return false;

@@ -19,14 +19,14 @@
 namespace xlatrace::hlo {
 
 struct MemorySlot {
-  int64_t size_bytes = 0;  // As printed, rounded to the digits it was printed with.
+  int64_t size_bytes = 0;  // The printed size, rounded to the printed digits.
   int64_t offset_bytes = 0;
-  int64_t values = 0;  // How many share it.
+  int64_t values = 0;  // Number of values in the slot.
   std::string shapes;  // "f32[8], 3×bf16[4,4]".
 };
 
 struct MemoryTable {
-  std::vector<MemorySlot> slots;  // Largest first: one allocation.
+  std::vector<MemorySlot> slots;  // Largest first; each slot is one allocation.
 };
 
 struct MemorySpace {

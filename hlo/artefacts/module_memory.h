@@ -40,11 +40,11 @@ struct ModuleMemory {
   Platform platform = Platform::kOther;
   std::vector<SpaceBytes> spaces;  // All memory spaces, by color.
   std::vector<OwnerBytes> owners;  // Parts of the peak, largest first; they sum to total_bytes.
-  // Buffers at the peak, largest first, at most kMaxAtPeak, and the instruction that runs then
-  // (empty: unknown).
+  // Buffers at the peak, largest first, at most kMaxAtPeak. at_instruction is the instruction that
+  // runs at the peak (empty: unknown).
   std::string at_instruction;
   std::vector<PeakBuffer> at_peak;
-  size_t more_at_peak = 0;  // Values beyond these.
+  size_t more_at_peak = 0;  // Number of further values.
 };
 
 ModuleMemory MemoryOf(const BufferAssignment& assignment, const LiveRanges* live_ranges);

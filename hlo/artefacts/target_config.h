@@ -37,7 +37,7 @@ struct TargetConfig {
   int64_t memory_bandwidth_bytes_per_s = -1;
   int64_t clock_hz = -1;
   std::string dnn_version;      // "9.10.0"; of cuDNN or MIOpen.
-  std::string driver_version;   // As the file writes it.
+  std::string driver_version;   // Unchanged text of the file.
   std::string runtime_version;  // "13.0.0".
 };
 

@@ -23,8 +23,8 @@
 
 namespace xlatrace::hlo {
 
-// Thunks in file order, nested ones after the thunk that holds them, with depth. `metadata` may be
-// empty. Errors name the line. A text with no thunk line at all is an error; an empty one is not.
+// Thunks in file order, with depth; nested thunks follow the enclosing one. `metadata` may be
+// empty. Errors name the line. A text without thunk lines is an error; an empty text is not.
 Result<std::vector<model::Thunk>> ReadThunks(std::string_view sequence, std::string_view metadata);
 
 }  // namespace xlatrace::hlo

@@ -67,7 +67,7 @@ class CostModel {
 
   // `instruction` is one of the module's.
   Cost Of(const model::Instruction& instruction) const;
-  // Sum over the instructions of a computation, called ones folded into their callers.
+  // Sum over the instructions of a computation; called computations count for their callers.
   Cost OfComputation(uint32_t computation) const;
   // Sum over the entry computation.
   Cost Total() const;

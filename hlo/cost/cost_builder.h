@@ -27,7 +27,7 @@ class CostBuilder {
   void Run();
 
  private:
-  // An instruction. For an asynchronous instruction of printed text: the one that it stands for.
+  // An instruction. For an asynchronous instruction of printed text, the wrapped instruction.
   struct Op {
     const model::Instruction& instruction;
     std::string_view opcode;
@@ -48,8 +48,8 @@ class CostBuilder {
   // Shared by all fusions that call one computation.
   struct FusionBody {
     bool done = false;
-    bool known = true;                   // kGpu: its utilisation could be computed.
-    uint32_t special = model::kNoIndex;  // The first gather or scatter in it.
+    bool known = true;                   // For kGpu: the utilisation could be computed.
+    uint32_t special = model::kNoIndex;  // The first gather or scatter in the computation.
     double flops = 0;                    // kGpu: weighted with the utilisation.
     double constants = 0;                // Bytes.
     std::vector<double> reads;           // Bytes of each parameter, by number.

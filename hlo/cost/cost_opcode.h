@@ -13,7 +13,7 @@ namespace xlatrace::hlo {
 enum class CostClass : uint8_t {
   kUnknown,  // No opcode that we know.
   kNothing,  // Moves no data: parameter, bitcast, get-tuple-element, ...
-  kDefault,  // Reads its operands, writes its result, computes nothing.
+  kDefault,  // Reads its operands and writes its result without computation.
   kElementwise,
   kTranscendental,
   kTuple,

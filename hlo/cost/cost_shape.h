@@ -17,12 +17,13 @@ namespace xlatrace::hlo {
 
 inline constexpr double kPointerBytes = 8;
 
-// An array's data; of a tuple only its table of pointers. Tokens are 0, opaque values a pointer.
+// Bytes of an array's data, or of a tuple's table of pointers only. Tokens count 0, opaque values a
+// pointer.
 double ShapeBytes(std::string_view shape);
-// The data of all arrays in it, no pointer tables.
+// Bytes of all arrays in the shape, without tables of pointers.
 double LeafBytes(std::string_view shape);
 double BytesOf(const ArrayShape& leaf);
-// Elements of all arrays in it.
+// Number of elements of all arrays in the shape.
 double Elements(std::string_view shape);
 
 // The array itself, or the first element of a tuple. Library calls and variadic operations return
@@ -32,8 +33,8 @@ std::string_view MainResult(std::string_view shape);
 // The elements of a tuple, in one pass; none for an array.
 std::vector<std::string_view> TupleElements(std::string_view shape);
 
-// Does a transpose by `permutation` leave every byte in its place, given both layouts? False if
-// sizes do not fit together. A layout that is not printed is row-major.
+// True if a transpose by `permutation` leaves every byte in its place, given both layouts. False if
+// sizes do not match. A layout that is not printed is row-major.
 bool TransposeIsBitcast(std::string_view from, std::string_view to,
                         std::span<const int64_t> permutation);
 

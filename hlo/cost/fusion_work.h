@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which framework ops take the time of a fusion, and which of them is its label.
+// Determines the framework ops that take the time of a fusion, and the op that is its label.
 //
 // Views only decide which element is read. A kernel computes an index for them, so they get no
 // time. Views are bitcast, reshape, broadcast, slice, dynamic-slice, reverse and access to tuples,
-// and a transpose or copy whose result does not leave the fusion. If a fusion holds nothing but
-// views, it is a copy, and its time belongs to the views that write its results.
+// and a transpose or copy whose result does not leave the fusion. If a fusion consists of views
+// only, it is a copy, and its time belongs to the views that write its results.
 //
 // XLA names a fusion after the op for which it made the kernel (a product, or the root), in the
 // fusion's own metadata. That op is the label, except where another op costs at least
@@ -28,16 +28,16 @@
 
 namespace xlatrace::hlo {
 
-// Another op than the one that XLA names must cost at least this many times as much to be the
-// label.
+// Another op than the one that XLA names becomes the label only if it costs at least this many
+// times as much.
 inline constexpr double kDominantCost = 2;
 
 // The work of one framework op, written on one source line, inside a fusion.
 struct FusedOp {
-  uint32_t instruction = model::kNoIndex;  // Its costliest one. The fusion itself for instructions
-                                           // without an op_name.
+  // The costliest instruction of the op. For instructions without an op_name, the fusion itself.
+  uint32_t instruction = model::kNoIndex;
   double cost = 0;  // At least 0; only ratios within a fusion are meant (WeightInFusion).
-  double duplicated_cost = 0;  // The part that an earlier kernel does as well (duplicated_work.h).
+  double duplicated_cost = 0;  // The part that an earlier kernel also computes (duplicated_work.h).
 };
 
 class FusionWork {
@@ -47,13 +47,13 @@ class FusionWork {
                       model::DeviceKind device = model::DeviceKind::kGpu);
 
   // Ops inside a fusion, or inside the computations that another instruction calls: the label
-  // first, the others by descending cost. Nested fusions and calls are opened; a function that a
-  // reduction applies belongs to it. Work without an op_name belongs to the op of the fusion's own
-  // metadata; if that is empty too, it is left out. Empty if no part takes time or has a name.
+  // first, the others by descending cost. Nested fusions and calls are included; the function of a
+  // reduction belongs to the reduction. Work without an op_name belongs to the op of the fusion's
+  // own metadata, or is left out if there is none. Empty if no part takes time or has a name.
   std::vector<FusedOp> OpsOf(uint32_t fusion);
 
-  // The same without ops that earlier kernels do as well: the label among them decides which phase
-  // the fusion has.
+  // The same without ops that earlier kernels also compute. The label among them decides the phase
+  // of the fusion.
   std::vector<FusedOp> OwnOpsOf(uint32_t fusion);
 
   // By instruction: FindDuplicatedWork of the module.
@@ -85,7 +85,7 @@ class FusionWork {
   const model::HloModule& module_;
   model::DeviceKind device_;
   std::vector<uint32_t> callers_;              // How many instructions call each computation.
-  std::unordered_map<uint32_t, Body> bodies_;  // Those with several callers.
+  std::unordered_map<uint32_t, Body> bodies_;  // Bodies with several callers.
   std::vector<bool> duplicated_;
   Body last_;  // The last other body.
 };

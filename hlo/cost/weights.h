@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Relative cost of an instruction: the time that it would take alone.
+// Relative cost of an instruction: the time that it would take as a separate kernel.
 //
 // Splits the time of a fusion over its instructions. A share estimates the part of the time that an
 // op would have if XLA ran all ops one by one. Model: the roofline of one op, which is the larger

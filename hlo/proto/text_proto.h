@@ -40,7 +40,8 @@ class TextMessage {
   int64_t Int(std::string_view name, int64_t fallback = 0) const;
   double Number(std::string_view name, double fallback = 0) const;
   bool Bool(std::string_view name, bool fallback = false) const;
-  TextMessage Message(std::string_view name) const;  // An empty one if there is none.
+  // The message with this name; an empty one if there is none.
+  TextMessage Message(std::string_view name) const;
   bool Has(std::string_view name) const;
   std::vector<TextMessage> Messages(std::string_view name) const;
   std::vector<std::string_view> Texts(std::string_view name) const;
@@ -58,7 +59,7 @@ class TextMessage {
 struct TextField {
   std::string_view name;
   std::string_view text;  // Value of a scalar.
-  TextMessage message;    // A message; else empty.
+  TextMessage message;    // The message, if the value is one; otherwise empty.
   bool is_string = false;
   uint32_t line = 0;  // From 1.
   uint32_t column = 0;
@@ -83,7 +84,7 @@ class TextProto {
     uint32_t first_child = kNoNodeIndex;
     uint32_t last_child = kNoNodeIndex;
     uint32_t next = kNoNodeIndex;
-    uint32_t line = 0;  // Place of the name.
+    uint32_t line = 0;  // Place of the field's name.
     uint32_t column = 0;
     bool is_message = false;
     bool is_string = false;
@@ -94,7 +95,7 @@ class TextProto {
   std::unique_ptr<std::deque<std::string>> arena_ = std::make_unique<std::deque<std::string>>();
 };
 
-// Does a head of a file look like text format: comments, then "name:" or "name {"?
+// True if the beginning of a file looks like text format: comments, then "name:" or "name {".
 bool LooksLikeTextProto(std::string_view head);
 
 }  // namespace xlatrace::hlo

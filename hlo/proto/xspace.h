@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The XSpace message of XLA's profiler (.xplane.pb): the one table of its field numbers, and
-// readers of the messages that fit into memory.
+// The XSpace message of XLA's profiler (.xplane.pb): the only table of its field numbers, and
+// readers of messages that fit into memory.
 //
 // Field numbers: tsl/profiler/protobuf/xplane.proto (unchanged since 2020). Reading throws
 // protozero::exception on malformed bytes. The caller that walks a profile reports the place.
@@ -81,7 +81,7 @@ XStat ReadXStat(std::string_view bytes, WirePosition& position);
 // Id of a stat without decoding its value.
 int64_t ReadXStatId(std::string_view bytes, WirePosition& position);
 
-// Is this the name of the stat that holds a program, as a serialised HloProto?
+// True if this is the name of the stat with a program, as a serialised HloProto.
 constexpr bool IsHloProtoStat(std::string_view name) {
   return name == "Hlo Proto" || name == "hlo_proto";
 }

@@ -19,7 +19,7 @@
 namespace xlatrace::hlo {
 
 enum class ValueForm : uint8_t {
-  kUnknown,      // Not an attribute XLA ever had, as far as this table goes.
+  kUnknown,      // An attribute that is not in this table of XLA's attributes.
   kBalanced,     //   Known, but free in its form.
   kBool,         //   true, false
   kInt,          //   42, _ (a suppressed id)

@@ -12,8 +12,9 @@
 
 namespace xlatrace::hlo {
 
-// May `attribute` have `word` as its value? If XLA extends the enumeration (fusion kinds,
-// algorithms), any word of the same style may. True for attributes without such an enumeration.
+// True if `attribute` may have the value `word`. If XLA extends the enumeration (fusion kinds,
+// algorithms), any word of the same style is accepted. True for attributes without such an
+// enumeration.
 bool TakesWord(std::string_view attribute, std::string_view word);
 
 }  // namespace xlatrace::hlo

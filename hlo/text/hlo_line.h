@@ -25,7 +25,8 @@ struct HloLineParts {
   std::string_view name;
   std::string_view shape;
   std::string_view opcode;
-  std::string_view operands;    // Between the brackets; of a truncated line, the whole ones.
+  // Text between the brackets; of a truncated line, its complete operands.
+  std::string_view operands;
   std::string_view attributes;  // After the operands.
   bool cut = false;             // True if the operands do not end.
 };
@@ -34,7 +35,7 @@ struct HloLineParts {
 std::optional<HloLineParts> SplitHloLine(std::string_view line);
 
 // The operands of a line, without shapes, '%' and the element of a tuple. Constants and parameters
-// have none: the text in their brackets is not a name.
+// have none, because the text in their brackets is not a name.
 std::vector<std::string_view> OperandsOf(const HloLineParts& parts);
 
 struct HloLine {
@@ -56,8 +57,8 @@ struct HloLine {
 // False if it is not a whole line.
 bool ParseHloLine(std::string_view line, HloLine* out);
 
-// The longest whole beginning of a truncated line, without missing operands and attributes. Empty
-// if not even the name is complete.
+// The longest complete beginning of a truncated line, without missing operands and attributes.
+// Empty if the name is incomplete.
 std::string RepairedHloLine(std::string_view line);
 
 // `text` with every stack_frame_id outside of strings replaced by the result of `number`.

@@ -47,11 +47,12 @@ class ChromeEventParser {
   ChromeEventParser();
   ~ChromeEventParser();
 
-  // Bytes that a slice must have allocated behind its end.
+  // Number of bytes that must be allocated after the end of a slice.
   static size_t Padding();
 
   // Calls `each` for every event of "[EVENT,...]", in order. If `wants(phase, category)` returns
-  // false, the rest of an event is skipped. Returns the number of events that were not JSON.
+  // false, the remainder of the event is skipped. Returns the number of events that are not valid
+  // JSON.
   int64_t Parse(std::string& slice, const std::function<void(const ChromeEvent&)>& each);
 
  private:
@@ -59,10 +60,9 @@ class ChromeEventParser {
   std::unique_ptr<State> state_;
 };
 
-// Microseconds in decimal text as nanoseconds and the picoseconds left over. Exact: digits are
-// carried as text, also with an exponent. Text of more than six decimals (JAX prints doubles with
-// 17 digits: 667.06399999999996) is rounded to picoseconds first. nullopt: no number, or out of
-// range.
+// Converts microseconds in decimal text to nanoseconds and remaining picoseconds. Exact: digits are
+// processed as text, also with an exponent. JAX prints doubles with 17 digits. Text with more than
+// six decimals is therefore rounded to picoseconds first. nullopt: not a number, or out of range.
 struct Moment {
   int64_t ns = 0;
   int32_t ps = 0;  // 0..999

@@ -41,17 +41,17 @@ struct Import {
   TraceFacts facts;
   std::vector<model::StepMark> steps;  // Times from the trace's own zero; process filled later.
 
-  // Interval of an event from the trace's zero; nullopt (counted) when it has none.
+  // Interval of an event from the trace's zero; nullopt (and counted) if the event has no interval.
   struct Interval {
     int64_t start_ns = 0;
     int64_t end_ns = 0;
   };
   std::optional<Interval> Time(const ChromeEvent& event);
-  // The same as the trace has it: what is not the run's own sets no zero.
+  // The interval in the trace's own time. Events outside of the run do not set the zero.
   std::optional<Interval> TraceTime(const ChromeEvent& event);
   void AddRange(int64_t pid, int64_t tid, const Interval& time, std::string_view text);
-  // A call of a Python function, of which only threads that do something else, too, keep any;
-  // `time` is the trace's.
+  // A call of a Python function. Such calls are kept only for threads with other events. `time` is
+  // in the trace's time.
   void AddFrame(int64_t pid, int64_t tid, const Interval& time, std::string_view text);
   void Count(std::string_view stat) { counters.Add(stat, model::Severity::kInfo); }
 
@@ -59,7 +59,7 @@ struct Import {
   int64_t kernels = 0;
   int64_t ops = 0;
   int64_t mtia_events = 0;  // Events of Meta's accelerator.
-  int64_t replayed = 0;     // Kernels that ran again and again to count, at no time of their own.
+  int64_t replayed = 0;  // Kernels that were repeated to read counters, without times of their own.
   std::string gpu_names;
   int64_t epoch_ns = 0;  // Zero of the rows' times, in the trace's own time.
   bool has_epoch = false;
@@ -77,14 +77,14 @@ class Dialect {
  public:
   virtual ~Dialect() = default;
   virtual void OnEvent(const ChromeEvent& event) = 0;
-  // After the last event: gives process, devices and lanes to the sink.
+  // After the last event: adds process, devices and lanes to the sink.
   virtual Placement Finish() = 0;
 };
 
 std::unique_ptr<Dialect> MakeKineto(Import& import);
 std::unique_ptr<Dialect> MakeXprof(Import& import);
 std::unique_ptr<Dialect> MakeTensorflow(Import& import);
-// Whether a process of this name is one of a TensorFlow timeline.
+// True if a process of a TensorFlow timeline has this name.
 bool IsTensorflowPlane(std::string_view label);
 
 }  // namespace xlatrace::importers::chrome

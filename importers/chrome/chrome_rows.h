@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of a JSON trace, collected in any order and given to the sink at the end of the
-// trace. Only then are referenced API calls, the zero of the clock and the nesting of ranges
-// known.
+// Rows of a JSON trace, collected in any order and added to the sink at the end of the trace. Only
+// then are referenced API calls, the zero of the clock and the nesting of ranges known.
 //
 // Memory: 72 bytes per activity, 40 per API call, 24 per range. Thread-safety: one thread.
 
@@ -36,8 +35,8 @@ struct ChromeActivity {
   uint32_t lane = 0;    // Index of a lane; Flush gets the lanes' ids.
   uint32_t config = 0;  // Ids of the sink.
   uint32_t hint = 0;
-  uint16_t device = 0;    // Number of the device in the dialect, for migrations.
-  bool nests = false;     // On its lane (CPU and TPU ops): self time is computed.
+  uint16_t device = 0;  // Number of the device in the dialect, for migrations.
+  bool nests = false;   // Activities of the lane nest (CPU and TPU ops), so self time is computed.
   bool migrates = false;  // A page migration (importers/common/page_migrations.h).
 };
 
@@ -57,8 +56,8 @@ struct ChromeRange {
   bool is_frame = false;  // A call of a Python function; until Flush in the trace's own time.
 };
 
-// Converts times to those of the sink: rows move by `shift_ns`; frames first move to the rows'
-// zero.
+// Converts times to those of the sink. Rows are shifted by `shift_ns`. Frames are first shifted to
+// the rows' zero.
 struct ChromeClock {
   int64_t shift_ns = 0;
   int64_t epoch_ns = 0;
@@ -79,12 +78,12 @@ class ChromeRows {
   size_t ranges() const { return ranges_.size(); }
   size_t frames() const { return frames_.size(); }
 
-  // `process`: whose the calls and ranges are; `lanes`: ids by lane index. Empties the rows.
+  // `process`: process of the calls and ranges. `lanes`: ids by lane index. Removes the rows.
   void Flush(model::Id process, const std::vector<model::Id>& lanes, const ChromeClock& clock,
              model::EventSink& sink, Counters& counters);
 
  private:
-  // Facts about the launches in a host range with a name from XLA.
+  // Facts about the launches in a host range whose name is from XLA.
   struct RangeHint {
     uint32_t hint = 0;
     int64_t run_key = 0;
@@ -93,7 +92,8 @@ class ChromeRows {
   void FlushCalls(model::Id process, int64_t shift_ns, model::EventSink& sink, Counters& counters);
   void FlushActivities(const std::vector<model::Id>& lanes, int64_t shift_ns,
                        model::EventSink& sink, Counters& counters);
-  // Only for threads that work for a device; others (a progress bar's) only wait.
+  // Only for threads that work for a device. Other threads (such as one with a progress bar) only
+  // wait.
   void KeepFrames(const std::set<int64_t>& calling, int64_t epoch_ns, Counters& counters);
   void FlushRanges(model::Id process, int64_t shift_ns, model::EventSink& sink);
 

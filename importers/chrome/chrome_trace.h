@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// JSON traces -> model events: PyTorch's Kineto, Chrome's trace event format as GPU profilers use
-// it, and the trace.json.gz that XProf (JAX, TensorFlow) writes beside its XSpace.
+// Converts JSON traces to model events: PyTorch's Kineto, Chrome's trace event format as GPU
+// profilers use it, and the trace.json.gz that XProf (JAX, TensorFlow) writes beside its XSpace.
 //
-// Read as a stream (trace_splitter.h): memory grows with what is kept, not with the file. Object
-// and list form, gz, xz, zstd and bzip2.
+// The trace is read as a stream (trace_splitter.h): memory grows with the kept rows, not with the
+// file. Object and list form, gz, xz, zstd and bzip2.
 //
-// Time. Microseconds in decimal text become nanoseconds without passing through a double; start and
-// end are floored separately (Kineto has nanoseconds, XProf picoseconds). Unix time is
-// baseTimeNanoseconds + ts, or ts itself where it is as large as one; XProf's traces know no clock.
+// Time: microseconds in decimal text become nanoseconds without a double in between. Start and end
+// are rounded down separately (Kineto has nanoseconds, XProf picoseconds). Unix time is
+// baseTimeNanoseconds + ts, or ts itself if it is as large as a Unix time. XProf's traces have no
+// wall clock.
 //
 // Kineto ("cat"):
 //   kernel, gpu_memcpy, gpu_memset    activities, one lane per device, context and stream; older
@@ -24,10 +25,10 @@
 //                                     nn.Modules, and functions that are not PyTorch's own, at the
 //                                     line where they begin; others are counted
 //   ac2g, overhead                    counted
-// "shared memory" is static and dynamic together and is kept as dynamic. "est. achieved occupancy"
-// is an estimate of something else and is not kept. One file is one process: the one whose calls
-// launched; its rank is distributedInfo.rank. Such runs are no XLA programs: their activities stay
-// without an instruction, reason not_xla or transfer.
+// "shared memory" is the sum of static and dynamic, and is stored as dynamic. "est. achieved
+// occupancy" is another quantity and is not stored. One file is one process: the process whose
+// calls launched work. Its rank is distributedInfo.rank. Such runs are not XLA programs: their
+// activities have no instruction, with reason not_xla or transfer.
 //
 // XProf (process_name "/device:GPU:n", "/device:TPU:n", "/host:CPU"): same rows as in xplane.h,
 // with hlo_op and other facts from "args". HLO modules are not in the JSON (use --modules). XProf

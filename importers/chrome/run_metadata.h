@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// TensorFlow's RunMetadata (tensorflow/core/protobuf/config.proto, step_stats.proto) as the events
-// that timeline.Timeline makes of it.
+// Converts TensorFlow's RunMetadata (tensorflow/core/protobuf/config.proto, step_stats.proto) to
+// the events that timeline.Timeline makes of it.
 //
 // Thread-safety: pure functions.
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Cuts a streamed JSON trace into slices of whole events. So a parser that needs whole documents
-// (simdjson) can read a file of any size in bounded memory.
+// Cuts a streamed JSON trace into slices of whole events. A parser that needs whole documents
+// (simdjson) can then read a file of any size in bounded memory.
 //
 // Gets:  blocks of bytes of `{"...": ..., "traceEvents": [EVENT, ...], ...}` or `[EVENT, ...]`.
 // Gives: for the events, slices "[EVENT,EVENT,...]" of about a megabyte; for every other member of
 //        the outer object, its key and the bytes of its value.
 // The splitter reads quotes and brackets only; the parser checks whether an event is JSON.
 //
-// Limits: an event or member above kMaxValueBytes is left out and counted. A trace that ends inside
-// an event gives the events before it (`truncated`); the list form may lack its ']'. Text after the
-// document is ignored (`has_more`).
-// Thread-safety: one thread.
+// Limits: an event or member above kMaxValueBytes is left out and counted. If a trace ends inside
+// an event, the earlier events are kept (`truncated`). The list form may lack its ']'. Text after
+// the document is ignored (`has_more`). Thread-safety: one thread.
 
 #ifndef XLATRACE_IMPORTERS_CHROME_TRACE_SPLITTER_H_
 #define XLATRACE_IMPORTERS_CHROME_TRACE_SPLITTER_H_
@@ -30,20 +29,20 @@ class TraceSplitter {
   static constexpr size_t kMaxValueBytes = size_t{16} << 20;
 
   struct Output {
-    // "[...]" with room for `padding` more bytes behind it.
+    // "[...]", followed by `padding` allocated bytes.
     std::function<void(std::string slice)> events;
     std::function<void(std::string key, std::string value)> member;
-    // A slice that is done with, for its memory; may be left out.
+    // Returns a processed slice so that its memory can be reused. Optional.
     std::function<std::string()> spare = {};
   };
   TraceSplitter(Output output, size_t padding) : output_(std::move(output)), padding_(padding) {}
 
-  // False when these bytes show that this is no trace; then no more Feed.
+  // False if the bytes show that the input is not a trace. Feed must not be called again then.
   bool Feed(std::string_view block);
-  // After the last block: hands over what is left.
+  // Call it after the last block: delivers the remaining events.
   void Finish();
 
-  // The array of events was there.
+  // True if the array of events was found.
   bool found_events() const { return found_events_; }
   // The bytes ended before the document did.
   bool truncated() const { return truncated_; }
@@ -55,7 +54,7 @@ class TraceSplitter {
  private:
   enum class Mode { kStart, kKeys, kKeyText, kColon, kValueStart, kValue, kEvents, kEvent, kEnd };
 
-  // Moves past the bytes of one value; returns where it ends or npos when the block ends first.
+  // Skips the bytes of one value. Returns the end of the value, or npos if the block ends first.
   size_t SkipNested(std::string_view block, size_t at);
   void Append(std::string_view bytes);
   void EndEvent();

@@ -3,8 +3,8 @@
 // The text of XLA's NVTX ranges and profiler annotations: `Thunk:#name=jit(f)/add,hlo_op=add.3#`.
 //
 // Grammar (tsl/profiler/utils/parse_annotation.cc): title, '#', key=value pairs separated by
-// commas, '#'. Values of `name` are op_names and may hold commas and brackets themselves; a comma
-// separates only where "identifier=" follows, outside brackets when the brackets balance.
+// commas, '#'. Values of `name` are op_names, which may contain commas and brackets. A comma
+// separates pairs only if "identifier=" follows, and only outside of balanced brackets.
 //
 // Ownership: views into the text. Thread-safety: re-entrant.
 
@@ -18,7 +18,7 @@
 namespace xlatrace::importers {
 
 struct Annotation {
-  std::string_view title;  // "Thunk:", the whole text when there is no '#'.
+  std::string_view title;  // "Thunk:", or the whole text if there is no '#'.
   std::vector<std::pair<std::string_view, std::string_view>> fields;
 
   // Last value of that key; empty when absent.

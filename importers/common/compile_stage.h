@@ -16,8 +16,8 @@
 
 namespace xlatrace::importers {
 
-// `name`: of the range, or of the pass. `around`: stage of the range around it; a range without a
-// stage of its own belongs to that.
+// `name`: name of the range or of the pass. `around`: stage of the enclosing range, which is
+// returned if the range has no stage of its own.
 model::CompileStage StageOfCompilerRange(std::string_view name, model::CompileStage around);
 
 // `XlaCompile:#module=jit_f,program_id=7#`, `XlaPass:#name=dce,...#`: NVTX ranges of the compiler.
@@ -27,7 +27,7 @@ struct CompilerRange {
   std::optional<int64_t> program_id;
   model::CompileStage stage = model::CompileStage::kCompile;
 
-  // The name of a span whose source has no table of modules: that of the module, or of the pass.
+  // Name of a span if the source has no table of modules: the name of the module or of the pass.
   std::string_view SpanName() const {
     return stage == model::CompileStage::kCompile && !module.empty() ? module : name;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Names of copies, as CUPTI numbers their kinds (CUpti_ActivityMemcpyKind, which nsys exports too).
+// Names of copies, by CUPTI's numbers of kinds (CUpti_ActivityMemcpyKind, which nsys also exports).
 
 #ifndef XLATRACE_IMPORTERS_COMMON_COPIES_H_
 #define XLATRACE_IMPORTERS_COMMON_COPIES_H_
@@ -34,7 +34,7 @@ inline model::CopyKind CopyKindOf(int64_t kind) {
   }
 }
 
-// The spelling of XProf, so that runs of all sources compare.
+// XProf's spelling, so that runs of all sources can be compared.
 inline std::string_view CopyName(model::CopyKind kind) {
   switch (kind) {
     case model::CopyKind::kHostToDevice:
@@ -53,8 +53,8 @@ inline std::string_view CopyName(model::CopyKind kind) {
   return "Memcpy";
 }
 
-// Pages of unified memory that the driver moves are no copies: their kind is unknown, their name is
-// this. Empty: the kind is another one.
+// Migrations of pages of unified memory by the driver are not copies: their kind is unknown, and
+// this is their name. Empty for other kinds.
 inline std::string_view MigrationName(int64_t kind) {
   return kind == 11   ? "MigrationH2D"
          : kind == 12 ? "MigrationD2H"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Values by correlation id, for the ids that activities of one process carry.
+// Values by correlation id, for the ids of the activities of one process.
 //
-// First the ids (Mark), then Freeze, then one value per marked id. CUPTI's ids are dense except for
-// calls that start no work. Memory is a bit per id and a value per marked id: about 120 MB for ten
-// million launches of 12 bytes. Thread-safety: one thread.
+// Order of calls: Mark for all ids, Freeze, then one value per marked id. CUPTI's ids are dense
+// except for calls that start no work. Memory is one bit per id and one value per marked id: about
+// 120 MB for ten million launches of 12 bytes. Thread-safety: one thread.
 
 #ifndef XLATRACE_IMPORTERS_COMMON_CORRELATION_TABLE_H_
 #define XLATRACE_IMPORTERS_COMMON_CORRELATION_TABLE_H_
@@ -56,7 +56,7 @@ class CorrelationTable {
   static constexpr uint32_t kPageBits = 512;
   struct Page {
     uint64_t bits[kPageBits / 64] = {};
-    size_t first = 0;  // Index of its first value.
+    size_t first = 0;  // Index of the first value of the block.
   };
 
   Page& PageOf(uint32_t id) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Counters of one import, given to the sink as run stats at its end.
+// Counters of one import, which become run stats at its end.
 //
 // Thread-safety: one thread.
 
@@ -21,7 +21,7 @@ class Counters {
  public:
   explicit Counters(std::string source) : source_(std::move(source)) {}
 
-  // The first call of a name settles its severity and advice.
+  // The first call with a name determines its severity and advice.
   void Add(std::string_view name, model::Severity severity, int64_t value = 1,
            std::string_view advice = {}) {
     auto it = stats_.find(name);

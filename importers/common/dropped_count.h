@@ -15,11 +15,12 @@
 
 namespace xlatrace::importers {
 
-// 0: the text reports no dropped events. 1 where it gives no number.
+// Number of dropped events that the text reports; 1 if the text has no number. 0: the text reports
+// none.
 int64_t DroppedIn(std::string_view text);
 
-// The message is about NVTX, OS calls, CPU samples and the like, and does not name CUDA before
-// them.
+// True if the message is about NVTX, OS calls, CPU samples and similar, and does not name CUDA
+// before them.
 bool IsAboutOtherSource(std::string_view text);
 
 }  // namespace xlatrace::importers

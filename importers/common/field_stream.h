@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The fields of a protobuf message that is not held in memory: a window slides over its bytes.
+// Reads the fields of a protobuf message that is too large for memory, through a moving window.
 //
-// Reading throws protozero::exception as protozero::pbf_reader does, for the same bytes; a source
-// that ends early reads as a message that is cut off.
+// Reading throws protozero::exception like protozero::pbf_reader for the same bytes. A source that
+// ends early is read as a truncated message.
 //
 // Thread-safety: one thread per stream; streams may share a source.
 
@@ -34,27 +34,28 @@ class FieldStream {
  public:
   FieldStream(const ByteSource& source, ByteRange message);
 
-  // Steps to the next field, over what was not read of the last one; false at the end.
+  // Moves to the next field and skips unread parts of the last one; false at the end.
   bool Next();
 
   // Key of a field, size of its payload, and the first bytes of the payload (at most 64).
   using Begins = std::function<bool(uint32_t key, uint64_t size, std::string_view head)>;
   // After Next threw: skips to the first later field with a one-byte key, a length and an end
-  // inside the message that `begins` accepts. False: no such field follows, and Next returns false.
+  // inside the message that `begins` accepts. False: there is no such field, and Next returns
+  // false.
   bool Resume(const Begins& begins);
-  // Where Next goes on.
+  // Position at which Next continues.
   uint64_t next_offset() const { return end_of_field_; }
-  // After Next threw because a length-delimited field ends behind the message: the bytes that are
-  // there. Empty otherwise.
+  // After Next threw because a length-delimited field ends beyond the message: the available bytes
+  // of the field. Otherwise empty.
   ByteRange Remains() const { return remains_; }
   uint32_t field() const { return key_ >> 3; }
   // field() << 3 | wire type, for switches.
   uint32_t key() const { return key_; }
-  uint64_t field_offset() const { return field_; }  // Where its key begins.
+  uint64_t field_offset() const { return field_; }  // Position of the key of the field.
 
   // The place of a length-delimited field's payload.
   ByteRange Payload() const { return {payload_, end_of_field_ - payload_}; }
-  // The payload, held as a whole; valid until the next call.
+  // The whole payload; valid until the next call.
   std::string_view View();
   uint64_t Varint() const { return value_; }
   // Appends key and payload unchanged.
@@ -76,7 +77,7 @@ class FieldStream {
   ByteRange remains_;
   std::string window_;
   uint64_t window_start_ = 0;
-  size_t window_size_ = 0;  // Bytes in it.
+  size_t window_size_ = 0;  // Number of bytes in the window.
 };
 
 }  // namespace xlatrace::importers

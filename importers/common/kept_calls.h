@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which host calls are kept that no activity refers to: those that a gap of a device may need.
-// Others are counted by name.
+// Decides which host calls are kept without an activity: those that may explain a gap of a device.
+// Other calls are counted by name.
 //
 // Thread-safety: pure.
 
@@ -15,11 +15,11 @@
 
 namespace xlatrace::importers {
 
-// Does a call of this name wait for the device?
+// True if a call of this name waits for the device.
 constexpr bool IsWait(std::string_view name) { return Has(name, "Synchronize"); }
 
-// Does a call of this name block its thread: does it wait, allocate or release memory, or load
-// code?
+// True if a call of this name blocks its thread: it waits, allocates or releases memory, or loads
+// code.
 constexpr bool MayBlock(std::string_view name) {
   return IsWait(name) ||
          HasAny(name, {"Malloc", "Alloc", "Free", "Register", "Load", "Instantiate", "nvrtc"});

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The host's facts about each launch, by (process, correlation id): a million of them.
+// Facts of the host about each launch, by (process, correlation id), for millions of launches.
 //
-// First all ids (Add), then Finish builds the index, then Find returns the entries. Correlation ids
-// of a process are nearly dense in practice; then the index is an array, else a binary search.
-// Thread-safety: one thread.
+// Order of calls: Add for all ids; Finish builds the index; Find returns the entries. Correlation
+// ids of a process are nearly dense in practice. The index is then an array, and otherwise a sorted
+// list. Thread-safety: one thread.
 
 #ifndef XLATRACE_IMPORTERS_COMMON_LAUNCH_TABLE_H_
 #define XLATRACE_IMPORTERS_COMMON_LAUNCH_TABLE_H_
@@ -70,8 +70,8 @@ class LaunchTable {
       const auto it = std::lower_bound(ids.begin(), ids.end(), id);
       return *it == id ? &launches[static_cast<size_t>(it - ids.begin())] : nullptr;
     }
-    std::vector<int64_t>
-        ids;  // Before Finish, the first Add fills it. After Finish, only if `dense` is empty.
+    // Before Finish, the first Add fills it. After Finish, only if `dense` is empty.
+    std::vector<int64_t> ids;
     int64_t first = 0, last = 0;
     std::vector<Launch> launches;
     std::vector<int32_t> dense;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Keeps only the HLO modules of a profile, for a trace that lacks its own.
+// Stores only the HLO modules of a profile, for a trace without modules.
 //
 // Thread-safety: one thread.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// "NVIDIA L40S, NVIDIA L4": the names of a run's GPUs, each once.
+// A list of names, such as "NVIDIA L40S, NVIDIA L4" for the GPUs of a run, without duplicates.
 
 #ifndef XLATRACE_IMPORTERS_COMMON_NAME_LIST_H_
 #define XLATRACE_IMPORTERS_COMMON_NAME_LIST_H_
@@ -10,7 +10,8 @@
 
 namespace xlatrace::importers {
 
-// Adds `name` to `list` unless it is empty or there as a whole: an L4 is no L40S.
+// Adds `name` to `list` unless it is empty or already an element. Elements are compared as a whole:
+// L4 is another name than L40S.
 inline void AddName(std::string_view name, std::string& list) {
   constexpr std::string_view kBetween = ", ";
   if (name.empty()) return;

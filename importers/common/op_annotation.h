@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// TensorFlow's name of an op that it runs: `dense_0/MatMul:MatMul`. It is in NVTX ranges of domain
-// TSL, in the profiler's statistic `tf_op`, and in its annotations.
+// TensorFlow's name of a running op: `dense_0/MatMul:MatMul`. It is in NVTX ranges of domain TSL,
+// in the profiler's statistic `tf_op`, and in its annotations.
 //
 // Grammar (OpKernel::TraceString, tensorflow/core/framework/op_kernel.cc): the node's name, a
-// colon, the type of the op; after a '#' there may be attributes. Names of nodes consist of
-// letters, digits and _.-/>^ only. So `Foo::Bar` and `module:XLA GPU module` are not names of
-// ops.
+// colon, the type of the op, and optionally '#' with attributes. Names of nodes consist of letters,
+// digits and _.-/>^ only. `Foo::Bar` and `module:XLA GPU module` are therefore not names of ops.
 //
 // Ownership: views into the text. Thread-safety: re-entrant.
 
@@ -24,7 +23,7 @@ struct OpAnnotation {
 
 OpAnnotation ParseOpAnnotation(std::string_view text);
 
-// The op communicates: threads of NCCL's launch its kernels, outside of its own range.
+// The op communicates: threads of NCCL launch its kernels, outside of its range.
 bool IsCollectiveType(std::string_view op_type);
 
 }  // namespace xlatrace::importers

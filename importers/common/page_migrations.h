@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Own time of page migrations. The driver moves pages of unified memory while the kernel that needs
-// them runs. So the time inside kernels of the device belongs to those kernels.
+// them runs. Time within kernels of the device therefore belongs to those kernels.
 //
 // Thread-safety: one thread.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Depth of host ranges that come by the million: a range is as deep as ranges of its thread are
-// open when it starts.
+// Depth of host ranges, for millions of ranges: the number of ranges of the thread that are open at
+// the start of the range.
 //
 // Exports list ranges by start, so a large table can be passed through with one stack per thread.
 // The first kHeldRows rows are held back and sorted. If they are in order, the next rows stream,

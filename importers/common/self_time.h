@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Self time of activities that lie on one line. Every instant belongs to the running activity that
-// ends first, of equal ends to the one that started last. So an activity owns the time that those
-// nested inside leave free. One that starts before the end of the activity ahead of it owns the
-// time after that end. The self times of a line sum to the union of its intervals.
+// Self time of activities on one line. Every instant belongs to the running activity that ends
+// first; of equal ends, to the one that started last. An activity therefore owns the time outside
+// of activities that are nested in it. An activity that starts before the end of the previous one
+// owns the time after that end. The self times of a line sum to the union of its intervals.
 //
 // Thread-safety: re-entrant.
 
@@ -18,16 +18,16 @@
 
 namespace xlatrace::importers {
 
-// Sorts by start (longer first, then as given) and fills self_ns: -1 where it is the whole
+// Sorts by start (longer first, then in the given order) and fills self_ns; -1 means the whole
 // duration.
 void SortAndSetSelfTimes(std::vector<model::Activity>& activities);
 
-// The same for activities that come one by one, as a stream of a GPU runs them: in order of start,
-// and not nested. Kernels of one stream overlap by programmatic dependent launch.
+// The same for activities that are given one by one, as a stream of a GPU runs them: in order of
+// start, and not nested. Kernels of one stream overlap with programmatic dependent launch.
 class StreamSelfTime {
  public:
-  // Self time of the next activity of a lane; -1 where it is the whole duration. An activity out of
-  // order keeps its duration.
+  // Self time of the next activity of a lane; -1 means the whole duration. An activity out of order
+  // keeps its duration.
   int64_t Next(model::Id lane_id, int64_t start_ns, int64_t end_ns);
 
  private:

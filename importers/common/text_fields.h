@@ -2,7 +2,7 @@
 
 // Small readers of the texts inside profiles: "regs:32 grid:8,1,1", "jit_f(52)", "model.py:37".
 //
-// Nothing here fails loudly: what does not parse is nullopt. Thread-safety: re-entrant.
+// Functions return nullopt for invalid text. Thread-safety: re-entrant.
 
 #ifndef XLATRACE_IMPORTERS_COMMON_TEXT_FIELDS_H_
 #define XLATRACE_IMPORTERS_COMMON_TEXT_FIELDS_H_
@@ -23,10 +23,10 @@ std::optional<int64_t> ParseMilli(std::string_view text);
 // Value of `key` in "key:value key:value"; empty when absent.
 std::string_view DetailField(std::string_view details, std::string_view key);
 
-// "x,y,z" into three numbers; false when it is not that.
+// Parses "x,y,z" into three numbers; false for other text.
 bool ParseTriple(std::string_view text, std::optional<int64_t> out[3]);
 
-// "jit_f(52)" -> {"jit_f", 52}; the number is nullopt when there is none.
+// "jit_f(52)" -> {"jit_f", 52}; the number is nullopt if there is none.
 struct NameAndId {
   std::string_view name;
   std::optional<int64_t> id;
@@ -44,9 +44,9 @@ FileAndLine SplitFileLine(std::string_view text);
 // Empty if the name is not a line of HLO.
 std::string_view HloLineOf(std::string_view name);
 
-// Demangled, without return type, template arguments and parameters:
-// "void cutlass::Kernel2<A<1>>(P)" -> "cutlass::Kernel2". Names that are not C++ stay as they are,
-// but for the ".kd" that AMD's code objects append.
+// Demangled, without return type, template arguments and parameters: "void
+// cutlass::Kernel2<A<1>>(P)" -> "cutlass::Kernel2". Other names are unchanged, except that the
+// suffix ".kd" of AMD's code objects is removed.
 std::string ShortKernelName(const std::string& symbol);
 
 }  // namespace xlatrace::importers

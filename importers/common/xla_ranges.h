@@ -22,15 +22,15 @@ class XlaRanges {
  public:
   explicit XlaRanges(model::EventSink& sink) : sink_(sink) {}
 
-  // One range of domain TSL; texts that are neither Thunk nor XlaModule are ignored, nor, with
-  // `with_ops`, ops of TensorFlow (op_annotation.h).
+  // Adds a range of domain TSL. Texts other than Thunk and XlaModule are ignored; with `with_ops`,
+  // ops of TensorFlow are added, too (op_annotation.h).
   void Add(int64_t global_tid, int64_t start_ns, int64_t end_ns, std::string_view text,
            bool with_ops = false);
   // Sorts; after that no Add.
   void Finish();
 
   struct Found {
-    // Innermost thunk in its module, outside of modules the framework's op; 0 when there is none.
+    // Innermost thunk within its module, or outside of modules the framework's op; 0: none.
     model::Id thunk_hint = 0;
     model::Id module_hint = 0;  // The module alone.
     int64_t module_range = -1;  // Which XlaModule range: the run. -1: none.
@@ -38,8 +38,8 @@ class XlaRanges {
   // `evidence`: the source of the hint.
   Found At(int64_t global_tid, int64_t time_ns, model::Evidence evidence);
 
-  // Adds hints of thunks that no activity looked up. The contents of a graph are known only from
-  // the ranges of its recording.
+  // Adds hints of thunks that no activity has looked up. The contents of a graph are known only
+  // from the ranges of its recording.
   void AddUnasked();
 
   bool empty() const { return threads_.empty(); }
@@ -48,10 +48,10 @@ class XlaRanges {
   struct Range {
     int64_t start_ns;
     int64_t end_ns;
-    int32_t place;        // Index into texts_ while adding, then into places_; -1: of none.
-    int32_t parent = -1;  // In the same thread.
+    int32_t place;        // Index into texts_ during adding, later into places_; -1: none.
+    int32_t parent = -1;  // Index of the parent, in the same thread.
   };
-  // A text among the ranges around it, up to its module: what repeats with every execution.
+  // A text together with the enclosing ranges up to its module; it repeats with every execution.
   struct Place {
     int32_t text = -1;
     int32_t around = -1;             // The place of the next thunk outside; -1: none.
@@ -60,7 +60,7 @@ class XlaRanges {
   };
   struct Thread {
     std::vector<Range> ranges;
-    int64_t first_number = 0;  // Numbers count over all threads.
+    int64_t first_number = 0;  // First number of the thread; numbers are unique over all threads.
     size_t after = 0;          // The first range that starts after the time of the last lookup.
   };
   struct Text {

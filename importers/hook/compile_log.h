@@ -36,14 +36,14 @@ struct CompileLog {
   int64_t dropped_lines = 0;  // Beyond the limit of the file.
 };
 
-// Lines that are not of the format are counted and left out.
+// Lines in another format are counted and left out.
 CompileLog ParseCompileLog(std::string_view text);
 // A file that does not exist is an empty log.
 Result<CompileLog> ReadCompileLog(const std::string& path);
 
-// Adds the entries together with the compilations of the process's profile. A compilation that both
-// have becomes one row of stage `compile`, with the module of the profile. `ended_unix_ns`: the end
-// of the process, if it is known; a stage without an end lasts until then.
+// Adds the entries together with the compilations of the process's profile. A compilation in both
+// becomes one row of stage `compile`, with the module of the profile. `ended_unix_ns`: end of the
+// process, if known. A stage without an end lasts until then.
 void AddCompileLog(const CompileLog& log, const std::vector<HeldCompile>& profile,
                    const std::vector<NamedModule>& modules, model::Id process_id,
                    std::optional<int64_t> ended_unix_ns, model::EventSink& sink);

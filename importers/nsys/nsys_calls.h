@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The CUDA calls of an export. Kept are the first call of each correlation id that a device
-// activity has, and waits of at least 1 us. The others are counted by name. They are kept only if
-// the caller requests all rows in Nsight's words.
+// The CUDA calls of an export. Stored are the first call of each correlation id with a device
+// activity, and waits of at least 1 us. Other calls are counted by name. They are stored only if
+// the caller requests all rows for the views with Nsight's names.
 //
-// Read may run on its own thread while ranges are read, because it needs no ranges. Memory: 28
-// bytes per activity with a correlation id; 32 per call until it is taken. Thread-safety: one
-// thread at a time.
+// Read may run on another thread while ranges are read, because it needs no ranges. Memory: 28
+// bytes per activity with a correlation id, and 32 bytes per call until the call is taken.
+// Thread-safety: one thread at a time.
 
 #ifndef XLATRACE_IMPORTERS_NSYS_NSYS_CALLS_H_
 #define XLATRACE_IMPORTERS_NSYS_NSYS_CALLS_H_
@@ -44,11 +44,11 @@ class NsysCalls {
   NsysCalls(std::string path, const InternedStrings& strings)
       : path_(std::move(path)), strings_(strings), counters_(path_) {}
 
-  // With a connection of its own. `shift_ns` is added to all times.
+  // Opens a separate connection. `shift_ns` is added to all times.
   Status Read(int64_t shift_ns);
 
   enum class Use : uint8_t {
-    kLaunch,         // Its Find is not null, and it is the first of that id.
+    kLaunch,         // Find returns an entry, and the call is the first with this id.
     kMayExplainGap,  // importers/common/kept_calls.h
     kNone,
   };
@@ -62,12 +62,12 @@ class NsysCalls {
     int64_t end_ns;
     int64_t correlation_id;
     uint32_t thread;  // Index in the threads seen.
-    uint16_t name;    // Index in the names seen.
+    uint16_t name;    // Index in the list of names.
     Use use;
     uint8_t outcome;  // Index in the outcomes seen; 0: unknown.
   };
-  // Calls take(call, global tid, name, outcome) for each in the order of the export, and forgets
-  // it.
+  // Calls take(call, global tid, name, outcome) for each call in the order of the export, and
+  // removes it.
   template <typename Take>
   void TakeCalls(Take take) {
     for (std::vector<Call>& calls : calls_) {
@@ -93,7 +93,7 @@ class NsysCalls {
   // Calls that launch kernels or graphs and succeeded.
   int64_t launch_calls() const { return launch_calls_; }
   int64_t calls() const { return calls_seen_; }
-  // "cudaFree 8.10 s, cudaMalloc 12.0 ms": the names with the most time.
+  // The names with the most time: "cudaFree 8.10 s, cudaMalloc 12.0 ms".
   std::string Longest(size_t names) const;
 
   // Reports rows that were not kept or could not be read.
@@ -104,15 +104,16 @@ class NsysCalls {
     std::string text;
     bool may_block = false;
     bool is_launch = false;   // Launches kernels or graphs: leaves records.
-    bool has_record = false;  // A call of this name has a record; exports differ here.
+    bool has_record = false;  // Calls of this name have records; exports differ in this.
     int8_t capture = 0;       // Stream capture: 1 begins, -1 ends.
     int64_t not_kept = 0;
     int64_t total_ns = 0;
     uint16_t number = 0;
   };
 
-  // Launches without a record: `lost` where later ones of the process have theirs, `unfinished`
-  // where the capture ended before they ran. Not those of stream capture, and not failed ones.
+  // Launches without a record. `lost`: later launches of the process have records. `unfinished`:
+  // the capture ended before they ran. Launches in stream capture and failed launches are not
+  // counted.
   struct Unmatched {
     int64_t pid_part;
     int64_t start_ns;

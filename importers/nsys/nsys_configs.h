@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Launch configurations of kernel rows: a thousand different ones among millions of rows.
+// Launch configurations of kernel rows: about a thousand distinct ones among millions of rows.
 //
 // Thread-safety: one thread.
 
@@ -18,7 +18,7 @@
 
 namespace xlatrace::importers {
 
-// The columns that make a configuration, in this order.
+// The columns of a configuration, in this order.
 #define XLATRACE_KERNEL_COLUMNS                                                                 \
   "demangledName", "shortName", "mangledName", "registersPerThread", "gridX", "gridY", "gridZ", \
       "blockX", "blockY", "blockZ", "staticSharedMemory", "dynamicSharedMemory", "clusterX",    \

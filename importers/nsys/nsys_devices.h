@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Processes, devices and lanes of an Nsight Systems export. They are made when the first row refers
-// to them, with facts from PROCESSES and the TARGET_INFO tables.
+// Processes, devices and lanes of an Nsight Systems export. They are added when the first row
+// refers to them, with facts from PROCESSES and the TARGET_INFO tables.
 //
 // Ids: globalPid = ...|pid << 24, globalTid = globalPid | tid (24 bits each).
 // Thread-safety: one thread.
@@ -31,7 +31,7 @@ class NsysDevices {
  public:
   explicit NsysDevices(model::EventSink& sink) : sink_(sink) {}
 
-  // Host name of all processes that are made from now on.
+  // Sets the host name of all processes that are added later.
   void SetHost(std::string_view host) { host_ = std::string(host); }
   // Reads facts per GPU (by its number in the machine), CUDA ordinals per process, priorities of
   // streams, and names of processes and threads. Every table may be missing.
@@ -47,7 +47,7 @@ class NsysDevices {
   };
   model::Id LaneOf(const LaneKey& key);
 
-  // Names of the devices that were made, each once, for run_info.
+  // Names of the added devices without duplicates, for run_info.
   const std::string& gpu_names() const { return gpu_names_; }
 
  private:
@@ -57,7 +57,7 @@ class NsysDevices {
   std::string host_;
   std::string gpu_names_;
   std::unordered_map<int64_t, std::string> process_names_;
-  // By pid part of the global id, then by thread.
+  // By the pid part of the global id, then by thread.
   std::unordered_map<int64_t, std::map<int64_t, std::string>> thread_names_;
   std::map<int64_t, model::Id> processes_;      // By pid part of the global id.
   std::map<int64_t, model::Device> gpu_facts_;  // By TARGET_INFO_GPU.id.

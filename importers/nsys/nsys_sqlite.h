@@ -19,12 +19,12 @@
 // Ids: globalPid = ...|pid << 24, globalTid = globalPid | tid (24 bits each). Correlation ids are
 // unique per process only.
 //
-// Hints come from the ranges that XLA pushes in NVTX domain "TSL" on the launching thread, open at
-// the start of the API call. The innermost `Thunk:#...hlo_op=...#` names the instruction. The
-// `XlaModule:#...hlo_module=,program_id=#` around it names the module; one such range on one device
-// is one run (run_key). For a kernel of a CUDA graph, the range at the graph's launch is not its
-// own. Its instruction comes from the range around the creation of its node (evidence graph node,
-// from CUDA_GRAPH_NODE_EVENTS). Without that table only the module is known.
+// Hints come from ranges that are open at the start of the API call. XLA pushes them in NVTX domain
+// "TSL" on the launching thread. The innermost `Thunk:#...hlo_op=...#` names the instruction. The
+// enclosing `XlaModule:#...hlo_module=,program_id=#` names the module. One such range on one device
+// is one run (run_key). A kernel of a CUDA graph does not belong to the range at the graph's
+// launch. Its instruction comes from the range around the creation of its node (evidence graph
+// node, from CUDA_GRAPH_NODE_EVENTS). Without that table only the module is known.
 //
 // Unified memory: rows of MEMCPY with copyKind 11 to 13 are page migrations. Their own time is the
 // part that no kernel of the device covers (importers/common/page_migrations.h).

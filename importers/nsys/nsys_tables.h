@@ -30,8 +30,8 @@ inline std::optional<int64_t> Positive(const std::optional<int64_t>& value) {
 // One pass over a table: requested columns that the table lacks read as NULL.
 class TableScan {
  public:
-  // `found` is false when there is no such table (or it lacks a column of `required`).
-  // A table that is there only as `table`_V2 and the like is read as `table`.
+  // `found` is false if there is no such table, or if the table lacks a column of `required`. A
+  // table that exists only with a suffix such as `_V2` is read under the name `table`.
   static Result<TableScan> Open(store::Database& db, const std::string& table,
                                 std::initializer_list<std::string_view> columns,
                                 std::initializer_list<std::string_view> required);
@@ -59,13 +59,13 @@ class TableScan {
 // The columns that every table of events has.
 inline constexpr std::string_view kStartColumn = "start";
 inline constexpr std::string_view kEndColumn = "end";
-// Beyond this times are damage; shifts may be added below it.
+// Larger times are damage. Sums of smaller times and shifts cannot overflow.
 inline constexpr int64_t kLatestNs = std::numeric_limits<int64_t>::max() / 4;
 // Columns 0 and 1 of a scan as an interval, `shift_ns` later; false (counted) when impossible.
 bool ReadInterval(const TableScan& scan, int64_t shift_ns, Counters& counters, int64_t& start_ns,
                   int64_t& end_ns);
 
-// StringIds. Empty text for ids that are not there.
+// StringIds. Returns an empty text for unknown ids.
 class InternedStrings {
  public:
   Status Read(store::Database& db, Counters& counters);
@@ -77,7 +77,7 @@ class InternedStrings {
   }
 
  private:
-  std::vector<std::string> dense_;  // By id: exports count them from 0.
+  std::vector<std::string> dense_;  // By id, because exports count ids from 0.
   std::unordered_map<int64_t, std::string> others_;
 };
 

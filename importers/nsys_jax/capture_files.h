@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The files of an nsys-jax capture that concern a run, from a folder or out of its zip.
+// The files of an nsys-jax capture that describe a run, from a folder or from a zip file.
 //
 // Thread-safety: re-entrant.
 
@@ -21,7 +21,8 @@ struct CaptureFiles {
   std::string device_metadata;
   std::string thread_metadata;
   std::string push_pop_trace;
-  std::string target_config;  // gpu_target_config.pbtxt of one module: the GPU is the same in all.
+  // gpu_target_config.pbtxt of one module; the GPU is the same in all modules.
+  std::string target_config;
   struct DumpFile {
     std::string name;  // Inside the capture.
     dumps::DumpName parsed;

@@ -3,8 +3,8 @@
 // Facts of an nsys-jax capture about the machine: its devices, the launching thread of each device,
 // and the rank of the process.
 //
-// Tables that are missing or damaged leave it empty: a capture can be read without them.
-// Thread-safety: re-entrant.
+// If tables are missing or damaged, the result is empty, because a capture can be read without
+// them. Thread-safety: re-entrant.
 
 #ifndef XLATRACE_IMPORTERS_NSYS_JAX_CAPTURE_MACHINE_H_
 #define XLATRACE_IMPORTERS_NSYS_JAX_CAPTURE_MACHINE_H_
@@ -24,7 +24,7 @@ struct CaptureMachine {
   std::map<int64_t, int64_t> local_of_thread;  // Device by thread id, of named threads.
   std::optional<int64_t> rank;
 
-  // The facts about a device, without its process and kind.
+  // Facts about the device, except its process and kind.
   const model::Device& DeviceOf(int64_t ordinal) const;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The modules of a capture: what XLA dumped of each, one file per form, as one module of the run.
+// The modules of a capture. XLA dumps several files per module; they become one module of the run.
 //
 // Thread-safety: re-entrant.
 
@@ -12,8 +12,9 @@
 
 namespace xlatrace::importers {
 
-// By number and name of the files. The HLO's proto before its text; the thunk list that ran before
-// the one from before its passes. Without HLO there is no module.
+// Files are joined by the number and name in their file names. The proto of the HLO has priority
+// over its text, and the executed thunk list over the list before its passes. Without HLO there is
+// no module.
 void AddDumpedModules(const CaptureFiles& files, model::Id process, model::EventSink& sink);
 
 }  // namespace xlatrace::importers

@@ -13,14 +13,13 @@
 //   nvtx_pushpop_trace        host ranges; XlaCompile is a compilation
 //   dump/*after_optimizations modules of the process, by the number in the file's name
 //   device-metadata           facts of the devices; else dump/*gpu_target_config.pbtxt
-// Devices: one thread launches for one device. The main thread launches on device 0. Other
-// threads are numbered by the name XlaLauncher:#...local=N# if they have one, else by thread
-// id.
-// Time: nanoseconds since the session's start; captures know no wall clock.
-// A folder of captures (one per process) is imported capture by capture.
+// Devices: each thread launches for one device. The main thread launches on device 0. Other threads
+// are numbered by the name XlaLauncher:#...local=N# if they have such a name, or else by thread id.
+// Time: nanoseconds since the session's start; captures have no wall clock. A folder of captures
+// (one per process) is imported capture by capture.
 //
-// The self time of a range around others (`while`) includes the time between them. If the range has
-// no GPU operation of its own, that is idle time (stat loop_time_without_operations_ns).
+// The self time of a range that contains others (`while`) includes the time between them. If the
+// range has no GPU operation of its own, that is idle time (stat loop_time_without_operations_ns).
 //
 // Run stats: projected_operations_outside_ranges, loop_time_without_operations_ns,
 // projected_range_not_kept, event_time_invalid, host_range_not_kept, csv_row_damaged,
@@ -36,7 +35,7 @@
 
 namespace xlatrace::importers {
 
-// Is the folder at `path` a capture, or does it hold captures?
+// True if the folder at `path` is a capture or contains captures.
 bool LooksLikeNsysJaxFolder(const std::string& path);
 
 // A capture, or a folder of them.

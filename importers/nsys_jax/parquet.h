@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Apache Parquet, as much of it as pandas and pyarrow write for flat tables of numbers and text:
-// what nsys-jax and nsys recipes leave (https://parquet.apache.org/docs/file-format/).
+// Reads the part of Apache Parquet that pandas and pyarrow use for flat tables of numbers and text,
+// which nsys-jax and nsys recipes write (https://parquet.apache.org/docs/file-format/).
 //
-// Read: INT32, INT64, FLOAT, DOUBLE, BOOLEAN, BYTE_ARRAY; required and optional columns; PLAIN, RLE
-// and dictionary encodings; data pages v1 and v2; no compression, snappy, gzip, zstd. Else: an
-// error that names the unsupported feature.
+// Supported: INT32, INT64, FLOAT, DOUBLE, BOOLEAN, BYTE_ARRAY; required and optional columns;
+// PLAIN, RLE and dictionary encodings; data pages v1 and v2; no compression, snappy, gzip, zstd.
+// For other features the error names the feature.
 //
 // Limits: kMaxParquetRows rows, and about as many as the file has bytes. Pages inflate to at most
 // their stated size, and pages of a column to at most 100 times the file. Thread-safety:
@@ -32,7 +32,7 @@ struct ParquetColumn {
   static constexpr int64_t kNullNumber = INT64_MIN;
   std::vector<int64_t> numbers;         // kNullNumber: NULL. Reals are floored.
   std::vector<std::string_view> texts;  // Null data(): NULL.
-  std::deque<std::string> storage;      // Memory behind the views.
+  std::deque<std::string> storage;      // Owns the bytes of the views.
 
   bool is_text() const { return !texts.empty(); }
   std::optional<int64_t> Number(size_t row) const {
@@ -44,7 +44,7 @@ struct ParquetColumn {
   }
 };
 
-// A column of one row group, as the footer has it.
+// A column of one row group, from the footer.
 struct ParquetChunk {
   int64_t offset = 0;
   int64_t bytes = 0;
@@ -59,7 +59,7 @@ class ParquetFile {
 
   int64_t rows() const { return rows_; }
   const std::vector<std::string>& columns() const { return names_; }
-  // An absent column is one without values.
+  // A missing column is returned as a column without values.
   Result<ParquetColumn> Read(std::string_view name) const;
 
  private:

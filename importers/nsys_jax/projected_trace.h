@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The table of nsys' recipe nvtx_gpu_proj_trace: every NVTX range with the GPU time of what was
+// The table of nsys' recipe nvtx_gpu_proj_trace: every NVTX range with the GPU time of the work
 // launched inside it. As Parquet (nsys-jax) or CSV (nsys recipe, unpacked captures).
 //
 // Ownership: views into the table's own bytes. Thread-safety: one thread.
@@ -22,7 +22,7 @@
 namespace xlatrace::importers {
 
 struct ProjectedRange {
-  std::string_view name;  // "TSL:Thunk:#...#"; empty: what was launched outside all ranges.
+  std::string_view name;  // "TSL:Thunk:#...#"; empty: the work launched outside all ranges.
   std::optional<int64_t> start_ns;  // On the GPU.
   std::optional<int64_t> duration_ns;
   std::optional<int64_t> host_start_ns;
@@ -35,7 +35,7 @@ struct ProjectedRange {
 };
 
 struct ProjectedTrace {
-  std::vector<ProjectedRange> ranges;  // As the table has them.
+  std::vector<ProjectedRange> ranges;  // In the order of the table.
   std::deque<std::string> storage;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The projected ranges of a capture as they nest: what each is, and what is around it.
+// The nesting of a capture's projected ranges: the kind of each range, and its enclosing ranges.
 //
 // Thread-safety: const after construction.
 
@@ -29,16 +29,17 @@ inline constexpr size_t kNoRowIndex = SIZE_MAX;
 
 class RangeTree {
  public:
-  // `ranges` must outlive this. Rows are indices of it.
+  // `ranges` must outlive this object. Rows are indices of `ranges`.
   explicit RangeTree(const std::vector<ProjectedRange>& ranges);
 
   RangeKind KindOf(size_t row) const { return kinds_[row]; }
   bool HasChild(size_t row) const { return has_child_[row]; }
-  // The innermost range of that kind around it; kNoRowIndex: none.
+  // The innermost enclosing range of that kind; kNoRowIndex: none.
   size_t Around(size_t row, RangeKind kind) const;
-  // Time of each thunk that thunks inside it take: the union of their intervals, cut to its own.
+  // Time per thunk that nested thunks take: the union of their intervals, cut to the thunk's
+  // interval.
   std::vector<int64_t> NestedTimes() const;
-  // GPU operations of each thunk that no thunk inside it launched: a loop often has none.
+  // GPU operations per thunk that no nested thunk launched. A loop often has none.
   std::vector<int64_t> OwnOperations() const;
 
  private:

@@ -27,7 +27,8 @@ struct ThriftValue {
   bool Has(int field) const { return fields.count(field) > 0; }
 };
 
-// Reads one struct from the front of `bytes` and moves behind it; nullopt when it is damaged.
+// Reads one struct from the beginning of `bytes` and removes it from `bytes`; nullopt if the struct
+// is damaged.
 std::optional<ThriftValue> ReadThriftStruct(std::string_view& bytes);
 
 }  // namespace xlatrace::importers

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// CUDA graphs of a recording that ran without a node they usually have. If branches and loops on
-// the device decide, a node is missing if other nodes of its body ran.
+// Finds CUDA graphs of a recording that ran without a node that they usually have. In bodies of
+// branches and loops, which the device selects, a node is missing if other nodes of its body ran.
 //
-// The next work on a graph's streams begins after all of its nodes are done, also nodes without a
-// record. Until then a missing node may have run.
+// The next work on a graph's streams begins after all of its nodes have ended, including nodes
+// without a record. A missing node may have run until then.
 //
-// Use: OnActivity for all activities; then Find. Times are the recording's. Thread-safety: one
-// thread.
+// Order of calls: OnActivity for all activities, then Find. Times are those of the recording.
+// Thread-safety: one thread.
 
 #ifndef XLATRACE_IMPORTERS_RECORDING_GRAPH_LOSSES_H_
 #define XLATRACE_IMPORTERS_RECORDING_GRAPH_LOSSES_H_
@@ -47,11 +47,11 @@ class GraphLosses {
   struct Launch {
     uint32_t graph = 0;
     uint32_t nodes = 0;
-    uint32_t lanes = 0;     // Lanes with its nodes.
+    uint32_t lanes = 0;     // Number of lanes with nodes of the graph.
     uint32_t followed = 0;  // Lanes with a later launch.
     uint64_t start_ns = 0, end_ns = 0;
-    std::map<uint32_t, uint32_t>
-        bodies;  // Number of records per graph of their nodes, only for conditional graphs.
+    // Number of records per graph of their nodes, only for conditional graphs.
+    std::map<uint32_t, uint32_t> bodies;
     uint64_t next_ns = 0;  // Time at which later work had begun on all lanes. The launch is
                            // complete if every lane has later work.
   };
@@ -61,8 +61,8 @@ class GraphLosses {
 
   const RecordedProcess& process_;
   std::unordered_map<uint32_t, Launch> launches_;  // By correlation.
-  // Nodes that have run, by their graph: the launched one, a child's, a body's. (The upper half of
-  // a node's number is its graph's: cupti_activity.h.) Conditional graphs only.
+  // Nodes that have run, by graph: the launched graph, a child graph or a body. (The upper half of
+  // a node's number is its graph: cupti_activity.h.) Conditional graphs only.
   std::unordered_map<uint32_t, std::unordered_set<uint64_t>> nodes_of_graph_;
   std::unordered_map<model::Id, uint32_t> open_;  // By lane: last launch, by correlation.
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The range in which each node of a CUDA graph was made. This range, not the range around the
-// launch, names the instruction of a command buffer's kernel.
+// The range in which each node of a CUDA graph was created. This range, and not the range around
+// the launch, names the instruction of a command buffer's kernel.
 //
-// XLA pushes a thunk's range while it records the thunk's nodes or gives them new parameters. Only
+// XLA pushes a thunk's range while it records the thunk's nodes or updates their parameters. Only
 // the command buffer's own range is open around cuGraphLaunch
 // (xla/backends/gpu/runtime/command_executor.cc). Instantiation clones nodes; the range that is
-// open then means nothing.
+// open then has no meaning.
 //
 // Thread-safety: const calls are safe after Finish.
 
@@ -30,7 +30,7 @@ class GraphNodes {
     uint32_t thunk = 0;  // String ids; 0: not known.
     uint32_t module = 0;
   };
-  // The work of node `node` at `time_ns`, from the latest event at or before that time.
+  // The range of node `node` at `time_ns`, from the latest event at or before that time.
   // `launch_thunk`: the range around the launch. An update under that range concerns the whole
   // graph and has no facts about its nodes.
   Found At(uint64_t node, uint64_t time_ns, uint32_t launch_thunk) const;
@@ -50,7 +50,7 @@ class GraphNodes {
  private:
   struct Event {
     uint64_t time_ns;
-    uint64_t original;  // The original of a clone; else 0.
+    uint64_t original;  // The original node of a clone; otherwise 0.
     uint32_t thunk;
     uint32_t module;
     recording::NodeEvent kind;

@@ -12,7 +12,7 @@
 
 namespace xlatrace::importers {
 
-// The samples count from 1970, like the start of the run, which must be known.
+// Times of samples count from 1970, so the start of the run must be known.
 Status ImportHostSamples(const std::string& path, model::Id process_id, model::EventSink& sink);
 
 }  // namespace xlatrace::importers

@@ -35,7 +35,7 @@ inline constexpr uint64_t kLatestRecordedNs = uint64_t{1} << 61;
 
 class RecordedNames {
  public:
-  // All three must outlive this. `process` is read to its end.
+  // All three arguments must outlive this object. `process` has been read to its end.
   RecordedNames(RecordedProcess& process, model::EventSink& sink, Counters& counters)
       : process_(process), sink_(sink), counters_(counters) {}
 
@@ -44,10 +44,10 @@ class RecordedNames {
   model::Id process_id() const { return process_id_; }
   const std::string& gpu_names() const { return gpu_names_; }
 
-  // "cuLaunchKernelEx", as the process recorded it.
+  // "cuLaunchKernelEx", as recorded by the process.
   const std::string& FunctionName(const recording::ApiCallRow& row);
 
-  // A thunk (string id of its title) was under way then.
+  // The thunk (string id of its title) was running at that time.
   void SeeThunk(uint32_t thunk, uint64_t time_ns);
   // String id of the title of the module that registered `thunk`; 0: not known.
   uint32_t ModuleTitleOf(uint32_t thunk) const;
@@ -56,19 +56,19 @@ class RecordedNames {
   // Ops that communicate: no launch of theirs lies in their ranges.
   void AddCollectiveOps();
   bool has_modules() const { return !module_ids_.empty(); }
-  // The latest of that name and id; 0: none.
+  // The latest module with that name and id; 0: none.
   model::Id ModuleNamed(std::string_view name, std::optional<int64_t> program_id) const;
 
-  // Numbers of configurations and lanes count anew in every segment.
+  // Call it at each new segment, because numbers of configurations and lanes start again.
   void StartSegment() {
     configs_.clear();
     lanes_.clear();
   }
   model::Id ConfigOf(uint32_t number, const recording::ConfigRow& row);
   model::Id LaneOf(uint32_t number, const recording::LaneRow& row);
-  // The hint for a launch; `thunk`, `title`: string ids of its ranges, 0: unknown.
+  // The hint for a launch. `thunk`, `title`: string ids of its ranges, 0: unknown.
   model::Id HintOf(uint32_t thunk, uint32_t title, model::Evidence evidence);
-  // Launches under a thunk of another module than the run around them.
+  // Number of launches under a thunk of another module than the run around them.
   int64_t thunks_in_other_run() const { return thunks_in_other_run_; }
 
  private:

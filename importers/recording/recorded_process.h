@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Facts of one recording about its process, gathered in the first reading. Without API calls and
+// Facts of one recording about its process, collected in the first reading, without API calls and
 // activities.
 //
 // Thread-safety: one thread.
@@ -27,7 +27,8 @@ namespace xlatrace::importers {
 
 // The host's side of the activities with one correlation id.
 struct RecordedLaunch {
-  static constexpr uint32_t kLeftOutIndex = UINT32_MAX;  // `call` of work that is left out.
+  // Value of `call` for work that is left out.
+  static constexpr uint32_t kLeftOutIndex = UINT32_MAX;
 
   uint32_t call = 0;   // Id of the API call in the sink, 0: not seen.
   uint32_t thunk = 0;  // String id.
@@ -59,7 +60,7 @@ class RecordedProcess final : public recording::RowSink {
   void OnPayload(const recording::PayloadRow& row) override { modules.AddPayload(row); }
   void OnDevice(const recording::DeviceRow& row) override;
   void OnContext(const recording::ContextRow& row) override {
-    // The first callback of a context does not have its stream yet; streams count from 1.
+    // The first callback of a context does not have the stream yet. Streams count from 1.
     if (row.null_stream != 0) null_streams[row.context] = row.null_stream;
   }
   void OnStream(const recording::StreamRow& row) override {
@@ -80,9 +81,9 @@ class RecordedProcess final : public recording::RowSink {
   // After the reading.
   void Finish();
 
-  // 1-based index of a run in `runs`; made when it is not known (its range's row was lost).
+  // 1-based index of a run in `runs`. A run whose range's row was lost is added.
   uint32_t RunIndex(uint64_t module_run);
-  // The same for a run that is already known; 0: it is unknown.
+  // 1-based index of a known run; 0: the run is unknown.
   uint32_t KnownRun(uint64_t module_run) const;
   // Empty when there is none.
   std::string_view Fact(std::string_view key) const;
@@ -102,7 +103,7 @@ class RecordedProcess final : public recording::RowSink {
   std::vector<recording::ClockRow> clocks;
   std::map<std::string, uint64_t> stats;
   std::map<std::string, std::string, std::less<>> facts;
-  std::vector<std::string> errors;  // Why the process could not be recorded, or not all of it.
+  std::vector<std::string> errors;  // Reasons why the process was not recorded, or only in part.
   std::vector<std::string> notes;   // How the recording differs from the request.
   uint64_t first_ns = 0;            // First activity or range; 0: none.
   uint64_t last_ns = 0;
@@ -111,24 +112,26 @@ class RecordedProcess final : public recording::RowSink {
   std::vector<std::pair<uint64_t, int64_t>> steps;  // Marks: when, and which step. By time.
   // When the window (collector/steering.h) opened again.
   std::vector<uint64_t> opened_ns;
-  uint64_t first_closed_ns = 0;  // When it first closed, 0: never.
-  bool window_closed = false;    // It was closed at last.
-  // When device work ran that was left out because the window was closed: disjoint, by time.
+  uint64_t first_closed_ns = 0;  // Time at which the window first closed; 0: never.
+  bool window_closed = false;    // The window was closed at the end.
+  // Disjoint intervals, by time, in which device work was left out because the window was closed.
   std::vector<std::pair<uint64_t, uint64_t>> outside_ns;
   uint64_t anew_ns = 0;  // Before this time, the steps were those of a helper module; 0: none.
   // Runs of the main module at which a window of steps begins and ends (collector/steering.h), by
   // time of the mark: numbers of their `XlaModule:` ranges.
   std::vector<std::pair<uint64_t, uint64_t>> first_runs;
   std::vector<std::pair<uint64_t, uint64_t>> next_runs;
-  std::vector<std::pair<uint64_t, uint64_t>> outside_runs;  // Recorded beside the window.
-  bool conditional_graphs = false;                          // Branches or loops on the device.
+  // Runs that were recorded outside of the window.
+  std::vector<std::pair<uint64_t, uint64_t>> outside_runs;
+  bool conditional_graphs = false;  // Branches or loops on the device.
   // Records that were counted as lost between two moments, as the counters grew.
   struct CountedLoss {
     uint64_t from_ns = 0;
     uint64_t to_ns = 0;
     int64_t records = 0;
     std::string cause;
-    size_t open_at_clock = 0;  // Clocks seen when it grew last: the one after next ends it.
+    // Index of the clocks at the last growth. The recording ends at the second clock after that.
+    size_t open_at_clock = 0;
   };
   std::vector<CountedLoss> counted_losses;
   uint64_t overhead_ns = 0;

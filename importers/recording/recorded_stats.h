@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The collector's counters as run stats: how bad each is, and what to do about it.
+// The collector's counters as run stats, with their severity and advice.
 
 #ifndef XLATRACE_IMPORTERS_RECORDING_RECORDED_STATS_H_
 #define XLATRACE_IMPORTERS_RECORDING_RECORDED_STATS_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The texts of one recording by id, and the order in which XLA registered its own.
+// The texts of one recording by id, and the order in which XLA registered its strings.
 //
 // Ownership: texts live as long as the table. Thread-safety: const calls are safe after the adding.
 

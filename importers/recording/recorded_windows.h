@@ -14,8 +14,8 @@
 // - A file without an end is complete for work that ended before the begin of its last flush (stat
 //   `whole_until_ns`) and before the first call without an activity. Later work may be lost.
 //
-// Use: OnCall for every call, OnLostCall for those without activity; then OnActivity for all; then
-// Finish. Times are the recording's. Thread-safety: one thread.
+// Order of calls: OnCall for every call, OnLostCall for calls without activity, OnActivity for all
+// activities, Finish. Times are those of the recording. Thread-safety: one thread.
 
 #ifndef XLATRACE_IMPORTERS_RECORDING_RECORDED_WINDOWS_H_
 #define XLATRACE_IMPORTERS_RECORDING_RECORDED_WINDOWS_H_
@@ -41,7 +41,7 @@ class RecordedWindows {
 
   void OnCall(const recording::ApiCallRow& row);
   void OnLostCall(const recording::ApiCallRow& row);
-  // Calls are all there; `run`: 1-based index of the module's run, 0: none.
+  // Call it after all calls are added. `run`: 1-based index of the module's run, 0: none.
   void OnActivity(const recording::ActivityRow& row, model::Id lane, uint32_t run);
 
   // On this device a window of steps begins with the first work of the first step. It ends with the
@@ -57,7 +57,7 @@ class RecordedWindows {
     int64_t graph_nodes_doubtful = 0;
     int64_t counted_elsewhere = 0;  // Records that CUPTI dropped and that are among the two above.
   };
-  // Gives windows, losses and the ending to the sink. `time_of`: to the sink's clock.
+  // Adds windows, losses and the ending to the sink. `time_of`: converts times to the sink's clock.
   Summary Finish(const recording::ReadOutcome& outcome, bool live, model::Id process_id,
                  const std::function<int64_t(uint64_t)>& time_of, model::EventSink& sink);
 
@@ -67,7 +67,7 @@ class RecordedWindows {
     uint32_t run = 0;
     uint64_t start_ns = 0;
   };
-  // Activities whose correlation lies between those of two lost calls.
+  // Activities whose correlation id lies between those of two lost calls.
   struct Bucket {
     uint32_t first = UINT32_MAX, last = 0;  // Correlations.
     model::Id first_lane = 0, last_lane = 0;
@@ -95,7 +95,7 @@ class RecordedWindows {
   uint64_t limit_ns_ = UINT64_MAX;         // The file had no space for later activities.
   std::vector<LostCall> lost_;             // By correlation, once prepared.
   std::vector<uint32_t> first_of_window_;  // Smallest correlation of each but the first window.
-  std::vector<Bucket> buckets_;            // One more than lost calls.
+  std::vector<Bucket> buckets_;            // One more element than lost calls.
   std::map<std::pair<model::Id, size_t>, uint64_t> first_start_;  // By lane and bucket.
   std::unordered_map<uint32_t, uint64_t> run_end_;                // Runs with a lost call.
   std::vector<Extent> windows_;

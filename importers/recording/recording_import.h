@@ -2,8 +2,8 @@
 
 // Recordings of xlatrace's own collector -> model events.
 //
-// A recording names everything (recording/rows.h); here the rows are put together:
-// - An activity and its API call have the correlation id in common. The call names the innermost
+// A recording has the names of all objects (recording/rows.h). The import joins its rows: - An
+// activity and its API call have the correlation id in common. The call names the innermost
 //   `Thunk:` range and the run of the module (`XlaModule:` range) that were open on its thread: an
 //   exact hint (Evidence::kRange). A thunk's title is registered for one executable, so it tells
 //   the module even where the range of the module was lost with the process.
@@ -30,22 +30,22 @@
 namespace xlatrace::importers {
 
 struct RecordingImport {
-  uint64_t bytes = 0;     // Bytes that were read; a growing file has more now.
-  bool complete = false;  // The process closed the file, and nothing of it is damaged.
+  uint64_t bytes = 0;     // Number of read bytes; a growing file may have more by now.
+  bool complete = false;  // The process closed the file, and no part of the file is damaged.
   bool damaged = false;
   int64_t activities = 0;
   model::ProcessEnding ending;
   int64_t missing_at_least = 0;  // Lower bound of lost activities.
-  int64_t own_cost_ns = 0;       // Time of the collector's threads, as it reports.
-  std::string command;           // Command line of the process.
+  int64_t own_cost_ns = 0;  // CPU time of the collector's threads, as reported by the collector.
+  std::string command;      // Command line of the process.
   model::Id process_id = 0;
   bool has_modules = false;         // XLA registered their text.
   std::string dump_folder;          // Folder of the XLA dump that the collector requested.
   std::string window;               // Why the window of the recording is empty.
-  std::vector<std::string> errors;  // Why it could not be recorded, or not all of it.
+  std::vector<std::string> errors;  // Reasons why the process was not recorded, or only in part.
 };
 
-// One process. `live`: the process is still running (then a missing end is no loss).
+// Imports one process. `live`: the process is still running, so a missing end is no loss.
 Result<RecordingImport> ImportRecording(const std::string& path, bool live, model::EventSink& sink);
 
 // All processes of the folder's newest job token.

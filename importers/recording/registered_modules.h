@@ -2,13 +2,13 @@
 
 // The modules that XLA registered as strings with NVTX, without any dump.
 //
-// When an executable is made, XLA registers strings in domain TSL, on one thread. First come the
+// When an executable is created, XLA registers strings in domain TSL, on one thread. First come the
 // module's title (`XlaModule:#hlo_module=jit_f,program_id=7#`), its name, and the Python stack that
 // its instructions share. Four strings follow per instruction of every computation. They are its
 // title (`Thunk:#name=...,hlo_op=add.3#`), its HLO line with metadata, its own part of the Python
 // stack, and the text of called computations. (Source: xla/backends/gpu/runtime/annotation.cc,
-// since February 2024.) The kind of a string is known from payloads of pushed ranges, else from its
-// form. So further strings in between do no harm.
+// since February 2024.) The kind of a string follows from payloads of pushed ranges, or else from
+// its form. Other strings in between are therefore harmless.
 //
 // Ownership: views into the RecordedStrings. Thread-safety: const calls are safe.
 
@@ -27,7 +27,7 @@
 namespace xlatrace::importers {
 
 struct RegisteredInstruction {
-  uint32_t title = 0;       // String id of `Thunk:#...#`; 0 when it was not seen.
+  uint32_t title = 0;       // String id of `Thunk:#...#`; 0 if it was not found.
   std::string_view name;    // Before " = " in the HLO line.
   std::string_view line;    // `add.3 = f32[] add(a, b), metadata={...}`.
   std::string_view stack;   // Python stack, HTML-escaped; lines begin with one '-' per level.
@@ -44,7 +44,7 @@ struct RegisteredModule {
 
 class RegisteredModules {
  public:
-  // Payload bytes and schemas may be empty; they settle what a string is where they name it.
+  // Payload bytes and schemas may be empty. If they name a string, they determine its kind.
   void AddSchema(const recording::SchemaRow& row);
   void AddPayload(const recording::PayloadRow& row);
   // After all strings, schemas and payloads.

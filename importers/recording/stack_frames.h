@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Python stacks as XLA prints them for NVTX, back into the frame tables of HLO text.
+// Converts Python stacks, as XLA prints them for NVTX, to the frame tables of HLO text.
 //
-// One line per frame, `--- /path/train.py:59:13[layer_norm] op_name`, with a dash per level below
+// One line per frame, `--- /path/train.py:59:13[layer_norm] op_name`, with one dash per level below
 // the module's common frames. If an instruction calls computations, the stack is a tree whose
-// leaves carry the op_name. '<', '>' and '&' are HTML-escaped
+// leaves have the op_name. '<', '>' and '&' are HTML-escaped
 // (xla/backends/gpu/runtime/annotation.cc).
 //
 // Thread-safety: one thread.
@@ -33,16 +33,17 @@ class StackFrames {
   bool Add(int64_t frame_id, std::string_view stack, std::string_view op_name);
   bool Contains(int64_t frame_id) const { return frame_of_id_.contains(frame_id); }
 
-  // The number that this table gives to the module's frame; 0 when it is not known.
+  // This table's number for a frame of the module; 0: the frame is not known.
   uint32_t Number(int64_t frame_id) const;
 
-  // FileNames, FunctionNames, FileLocations and StackFrames as HLO text has them; empty without any
-  // frame.
+  // FileNames, FunctionNames, FileLocations and StackFrames in the form of HLO text; empty without
+  // frames.
   std::string Tables() const;
 
  private:
   struct Frame {
-    uint32_t parent;  // Its number, 0: none. Less than the frame's own.
+    // Number of the parent frame, 0: none. It is smaller than the number of the frame.
+    uint32_t parent;
     uint32_t location;
   };
 
@@ -56,8 +57,8 @@ class StackFrames {
   std::vector<std::string> files_;
   std::map<std::string, uint32_t> function_numbers_;
   std::vector<std::string> functions_;
-  using Location =
-      std::tuple<uint32_t, uint32_t, int64_t, int64_t>;  // file, function, line, column
+  // file, function, line, column
+  using Location = std::tuple<uint32_t, uint32_t, int64_t, int64_t>;
   std::map<Location, uint32_t> location_numbers_;
   std::vector<Location> locations_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> frame_numbers_;  // (parent, location)

@@ -2,12 +2,13 @@
 
 // Cuts the interval that the collector records for a window of steps to the steps themselves.
 //
-// The interval is wider than the steps (collector/steering.h). The collector marks the run of the
-// main module that begins the window, and the run that follows it, per context. On a device the
-// window lasts from the first work of the one to the first work of the other. A device without such
-// runs has the interval from the earliest begin to the latest end.
+// The interval is wider than the steps (collector/steering.h). Per context, the collector marks the
+// run of the main module that begins the window, and the run that follows the window. On a device
+// the window lasts from the first work of the first run to the first work of the second. A device
+// without such runs has the interval from the earliest begin to the latest end.
 //
-// Use: Read; then Inside and InsideHost. Times are the recording's. Thread-safety: one thread.
+// Order of calls: Read, then Inside and InsideHost. Times are those of the recording.
+// Thread-safety: one thread.
 
 #ifndef XLATRACE_IMPORTERS_RECORDING_STEP_EDGES_H_
 #define XLATRACE_IMPORTERS_RECORDING_STEP_EDGES_H_
@@ -42,7 +43,7 @@ class StepEdges {
   // Calls before this time are outside, where no run begins the window. 0: none.
   uint64_t begin_call_ns() const { return begin_call_ns_; }
   bool Inside(uint32_t device, uint64_t start_ns) const;
-  // The program was in the window's steps at this time, as its own clock has it.
+  // True if the program was in the steps of the window at this time, by the clock of the program.
   bool InsideHost(uint64_t time_ns) const {
     return host_.from_ns <= time_ns && time_ns < host_.until_ns;
   }

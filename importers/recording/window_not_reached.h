@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Why a recording has no device activity although the process used the device: its window was
-// never reached.
+// Explains why a recording has no device activity although the process used the device: its window
+// was never reached.
 //
 // Thread-safety: pure.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search grammar, one for the whole page: free text, key:value, -key:value, key>number.
+// The search grammar for all pages: free text, key:value, -key:value, key>number.
 //
 //   phase:bwd layer:7 -kind:gemm src:attention.py:88 dur>50us "free text"
 //
@@ -94,7 +94,7 @@ export interface Query {
   valueless: TextKey[];
 }
 
-// Times in ns; the rest plain. `dur>50us`, `bytes>1MB`, `flops>2G`.
+// Times in ns, other values without unit. `dur>50us`, `bytes>1MB`, `flops>2G`.
 const SCALE = dict<number>({
   ns: 1,
   us: 1e3,
@@ -138,7 +138,10 @@ function alternatives(text: string): string[] {
   return out;
 }
 
-/** `isName`: a word that looks like key:value and is a name of this run, “nccl:all_reduce”. */
+/**
+ * `isName`: true for a word that looks like key:value but is a name in this run, such as
+ * “nccl:all_reduce”.
+ */
 export function parseQuery(text: string, isName?: (word: string) => boolean): Query {
   const query: Query = {
     terms: [],
@@ -163,7 +166,7 @@ export function parseQuery(text: string, isName?: (word: string) => boolean): Qu
     if (number !== undefined && (sign !== ':' || /^[<>=]*[\d.]/.test(rest))) {
       const n = /^([\d.]+(?:e[+-]?\d+)?)\s*(%|[a-zµ]*)$/i.exec(unquote(rest));
       const key = number as NumberKey;
-      // A bare number of a time key has the unit of its column: µs for dur, ms else.
+      // A number without unit has the unit of its column: µs for dur, otherwise ms.
       const unit = n?.[2]?.toLowerCase() ?? '';
       const scale = unit === '' && TIME_KEYS.has(key) ? (key === 'dur' ? 1e3 : 1e6) : SCALE[unit];
       if (!n || scale === undefined || !isFinite(Number(n[1]))) {
@@ -178,7 +181,8 @@ export function parseQuery(text: string, isName?: (word: string) => boolean): Qu
     }
     const key = TEXT_ALIAS[word] ?? (TEXT_KEYS as readonly string[]).find((k) => k === word);
     if (key === undefined) {
-      // A colon in free text ("foo.py:88", "jit::x") is no key unless it looks like one.
+      // A colon in free text ("foo.py:88", "jit::x") separates a key only if the text before it
+      // looks like a key.
       if (sign === ':' && (/[.:/]/.test(body.replace(/:[^:]*$/, '')) || isName?.(unquote(body)))) {
         text(null, [unquote(body)]);
       } else {
@@ -195,7 +199,7 @@ export function parseQuery(text: string, isName?: (word: string) => boolean): Qu
     }
     if (key === 'phase') {
       const phases = values.map((v) => phaseFromWord(v));
-      // Chips of two kinds are beside those of the phases.
+      // Chips of two other kinds are shown after those of the phases.
       if (values.every((v) => /^(collective|copy)$/i.test(v))) {
         text(
           'kind',
@@ -222,7 +226,10 @@ export function parseQuery(text: string, isName?: (word: string) => boolean): Qu
   return query;
 }
 
-/** Does `text` match a value: glob over the whole text with `*`, else part of it. */
+/**
+ * True if `text` matches a value: as a pattern for the whole value with `*`, otherwise as a part of
+ * the value.
+ */
 export function matcher(value: string): (text: string) => boolean {
   const low = value.toLowerCase();
   if (!low.includes('*')) return (text) => text.toLowerCase().includes(low);
@@ -242,14 +249,14 @@ export function matcher(value: string): (text: string) => boolean {
   };
 }
 
-/** `7` selects layer 7 (`layer_7`, `block7`, `7`), anything else a part of the path. */
+/** `7` selects layer 7 (`layer_7`, `block7`, `7`); other text selects a part of the path. */
 export function layerMatcher(value: string): (layer: string) => boolean {
   if (!/^\d+$/.test(value)) return matcher(value);
   const pattern = new RegExp(`(^|/)[A-Za-z_]*?_?0*${value}(/|$)`);
   return (layer) => pattern.test(layer);
 }
 
-/** "2-5,8" as a test of integers; undefined when it is no such list. */
+/** "2-5,8" as a test of integers; undefined if the text is no such list. */
 export function rangeMatcher(values: string[]): ((n: number) => boolean) | undefined {
   const ranges: [number, number][] = [];
   for (const v of values) {

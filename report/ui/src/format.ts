@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as people read them, equal to base/number_format.cc digit by digit (both are held to
-// tests/base/golden/numbers.txt): what the page shows is what the terminal shows. Only the unit of
-// microseconds differs (µs here, us there) and the minus sign (− here).
+// Formats numbers for readers, equal to base/number_format.cc digit by digit (tests compare both
+// with tests/base/golden/numbers.txt). Page and terminal therefore show the same figures. Only the
+// unit of microseconds (µs here, us there) and the minus sign (− here) differ.
 
 /** `value` with `digits` decimals; exact ties go to the even digit, as C's printf rounds them. */
 function fixed(value: number, digits: number): string {
   const text = value.toFixed(digits);
   const scaled = Math.abs(value) * 10 ** digits;
   if (scaled % 1 !== 0.5) return text;
-  // A tie only if the binary value is exactly one, which the exact expansion shows.
+  // It is a tie only if the binary value is one exactly, which the exact expansion shows.
   const exact = Math.abs(value).toFixed(60);
   const rest = exact.slice(exact.indexOf('.') + 1 + digits);
   if (!/^50*$/.test(rest)) return text;
@@ -46,7 +46,7 @@ export const formatUs = (ns: number): string => significant(ns / 1e3);
 export const msText = (ns: number): string =>
   Math.abs(ns) < 99.95e9 ? `${formatMs(ns)} ms` : duration(ns);
 
-/** With the unit that suits it: "63.0 ms", "410 µs", "2 min 05 s". */
+/** With a suitable unit: "63.0 ms", "410 µs", "2 min 05 s". */
 export function duration(ns: number): string {
   const size = Math.abs(ns);
   if (size < 999.5) return minus(`${fixed(ns, 0)} ns`);
@@ -62,7 +62,7 @@ export function duration(ns: number): string {
   return ns < 0 ? `−${text}` : text;
 }
 
-/** Share in percent, one decimal: "40.8"; "<0.1", never "0.0"; "" when the whole is 0. */
+/** Share in percent, one decimal: "40.8"; "<0.1" instead of "0.0"; "" if the whole is 0. */
 export function percent(part: number, whole: number): string {
   if (whole === 0) return '';
   if (part === 0) return '0';
@@ -99,17 +99,17 @@ export const flopRate = (value: number): string =>
 export const byteRate = (value: number): string =>
   scaledUnit(value, ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s', 'PB/s']);
 
-/** A number of calls per step: whole where it is whole. */
+/** Number of calls per step; without decimals if it is an integer. */
 export const count = (value: number): string =>
   Math.abs(value - Math.round(value)) < 1e-6 ? thousands(Math.round(value)) : significant(value);
 
-/** How many gaps, as the terminal has it: whole from ten on. */
+/** Number of gaps, as in the terminal: an integer from ten on. */
 export const gapCount = (value: number): string =>
   value < 10 && Math.abs(value - Math.round(value)) > 1e-6
     ? significant(value)
     : thousands(Math.round(value));
 
-/** A figure of a finding in the unit it was given. */
+/** A figure of a finding in its unit. */
 export function inUnit(value: number, unit: string): string {
   switch (unit) {
     case 'ns':
@@ -136,11 +136,11 @@ export function inUnit(value: number, unit: string): string {
   }
 }
 
-/** "4.03×"; empty where there is nothing to divide by. */
+/** "4.03×"; empty if the divisor is 0. */
 export const ratio = (a: number, b: number): string =>
   b > 0 && a > 0 ? `${significant(a / b)}×` : '';
 
-/** A clause as a sentence of its own. */
+/** Converts a clause to a sentence. */
 export const sentenceOf = (text: string): string =>
   text === '' ? '' : `${text[0]!.toUpperCase()}${text.slice(1)}.`;
 

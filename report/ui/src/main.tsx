@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts when the document is parsed: reads the data, mounts the app, hides the static part. On any
-// failure, the static part stays, with one sentence above it.
+// Starts when the document is parsed. It reads the data, mounts the app and hides the static part.
+// If this fails, the static part remains, with one sentence above it.
 
 import { render } from 'preact';
 import { App } from './app';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of a kernel that fit on a multiprocessor, by the rules of analysis/occupancy.cc. A what-if
-// on the page and the figures of the run use the same rules.
+// Number of blocks of a kernel on a multiprocessor, by the rules of analysis/occupancy.cc. What-ifs
+// on the page and the figures of the run therefore use the same rules.
 
 import type { Device } from './data/entities';
 
@@ -21,7 +21,7 @@ export interface Occupancy {
 
 const roundUp = (v: number, unit: number): number => Math.ceil(v / unit) * unit;
 
-/** Limits that a device record may lack, by what its generation has. */
+/** Default limits by GPU generation, for device records without these limits. */
 function limitsOf(d: Device) {
   const or = (v: number, fallback: number): number => (v > 0 ? v : fallback);
   const major = parseFloat(d.computeCapability) || 8;
@@ -42,7 +42,7 @@ function limitsOf(d: Device) {
   };
 }
 
-/** Undefined when no block fits, or when the device is none that has these limits. */
+/** Undefined if no block fits, or if the device has no known limits. */
 export function occupancyOf(k: Shape, device: Device): Occupancy | undefined {
   if (!(device.maxThreadsPerSm > 0) || /^gfx/.test(device.computeCapability)) return undefined;
   const l = limitsOf(device);
@@ -84,7 +84,7 @@ export function wavesOf(k: Shape, o: Occupancy, sms: number): number {
 /** How full the last round is, 0 to 1. */
 export const lastWave = (waves: number): number => (waves > 0 ? waves - Math.ceil(waves) + 1 : NaN);
 
-/** "At most `limit` registers give `pct`": one step per higher occupancy. */
+/** "With at most `limit` registers, the occupancy is `pct`": one step per higher occupancy. */
 export function registerSteps(k: Shape, device: Device): { limit: number; pct: number }[] {
   const out: { limit: number; pct: number }[] = [];
   let best = occupancyOf(k, device)?.pct ?? 0;

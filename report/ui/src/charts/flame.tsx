@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flame graph: width is time, each level lies below its parent, colour is the phase. A click
-// zooms, the line above leads back, and a search marks boxes.
+// A flame graph. The width is time, each level lies below its parent, and the colour is the phase.
+// A click zooms, the line above zooms out, and a search marks boxes.
 
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
@@ -13,13 +13,13 @@ import { navigate } from '../state';
 
 export interface FlameNode {
   name: string;
-  /** More about the box, for its tooltip. */
+  /** Additional text about the box, for its tooltip. */
   note?: string | undefined;
   ns: number;
   /** Parts of the time by phase; empty: `hue` alone. */
   parts?: { hue: Hue; ns: number }[];
   hue: Hue;
-  /** The difference to the base run, ns; absent: there is no base. */
+  /** The difference to the base run in ns; absent: there is no base run. */
   delta?: number | undefined;
   children: FlameNode[];
 }
@@ -45,7 +45,7 @@ interface Box {
 const pathOf = (parent: string, i: number): string =>
   parent === '' ? String(i) : `${parent}.${i}`;
 
-/** The boxes of the zoomed part: its parents over the full width, then all below it. */
+/** The boxes of the zoomed part: its parents with the full width, then all boxes below it. */
 function layout(root: FlameNode, zoom: number[], width: number, maxLevels: number) {
   const boxes: Box[] = [];
   let node = root,
@@ -71,7 +71,7 @@ function layout(root: FlameNode, zoom: number[], width: number, maxLevels: numbe
   return { boxes, deepest };
 }
 
-/** The children to follow from the root; stops where the tree has no such child. */
+/** The children to follow from the root. Stops if the tree has no such child. */
 function zoomOf(root: FlameNode, text: string | undefined): number[] {
   const out: number[] = [];
   let node = root;
@@ -166,7 +166,7 @@ interface FlameProps {
   /** The whole that shares are relative to: "of device time". */
   of: string;
   label: string;
-  /** The argument of the address that holds the zoom. */
+  /** The argument of the address that contains the zoom. */
   arg?: string;
   maxLevels?: number;
   testid?: string;

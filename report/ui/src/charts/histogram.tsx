@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Durations of an op's launches: bars with counts, axis in the unit that suits.
+// Durations of an op's launches: bars with counts, and an axis in a suitable unit.
 
 import type { VNode } from 'preact';
 import { useWidth } from '../components/hooks';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The roofline of one op, small: how far below its bound it runs.
+// The roofline of one op, small: the distance of the op from its bound.
 
 import type { VNode } from 'preact';
 import { useReport } from '../ctx';

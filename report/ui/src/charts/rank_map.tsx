@@ -12,10 +12,10 @@ import { duration, plural } from '../format';
 import { navigate } from '../state';
 
 export interface RankCells {
-  /** By row; what a rank is called. */
+  /** Names of the ranks by row. */
   names: string[];
   steps: readonly number[];
-  /** Rows times steps, ns; NaN: no such step. */
+  /** Times in ns, ranks times steps; NaN: the rank does not have the step. */
   of: Record<string, Float64Array>;
 }
 
@@ -26,7 +26,10 @@ export const median = (v: ArrayLike<number>): number => {
   return s.length === 0 ? NaN : s[(s.length - 1) >> 1]!;
 };
 
-/** One scale for both colours, which a first step of seconds does not take from all others. */
+/**
+ * One scale for both colours, so that a first step of several seconds does not make all others
+ * pale.
+ */
 function scaleOf(v: Float64Array) {
   const mid = median(v),
     most = v.reduce((a, x) => (x > a ? x : a), 0),
@@ -96,7 +99,7 @@ function useRankDrawing({
       for (let c = 0; c < nSteps; ++c) {
         const x = v[r * nSteps + c]!;
         if (isNaN(x)) continue;
-        // Above the median towards one colour, below it towards another; what is equal is pale.
+        // Values above the median have one colour, values below it another. Equal values are pale.
         ctx.globalAlpha = 0.06 + 0.94 * Math.min(1, Math.abs(x - mid) / full);
         ctx.fillStyle = x >= mid ? above : below;
         ctx.fillRect(gutter + c * w, i * h, Math.max(1, w - (w > 4 ? 1 : 0)), h - (h > 4 ? 1 : 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What --base adds: the same figures of the run that this one is compared with.
+// Content of --base: the figures of the run that this run is compared with.
 
 import type { VNode } from 'preact';
 import { useReport } from '../ctx';
@@ -37,7 +37,7 @@ export const baseOps = perReport((report): BaseOps => {
     byOp[op[r]!]! += ns[r]!;
     has[op[r]!] = 1;
   }
-  // Programs of one function share what its one program took before.
+  // If one program of the base run became several, all of them refer to its time.
   const p = report.tables.table('base_parts'),
     of = p.refs('of'),
     ppm = p.numbers('ppm'),
@@ -175,7 +175,7 @@ export const compared = perReport((report): Compared | null => {
 export const isRefused = (c: Compared): boolean => c.meta.refusals.length > 0;
 
 /**
- * The difference that rows are shares of; 0: none. If rows cancel each other out, such a share
+ * The difference that the shares of rows refer to; 0: none. If rows cancel each other out, a share
  * would be many times the whole.
  */
 export function wholeDifference(c: Compared): number {
@@ -191,7 +191,7 @@ export const baseDivisor = (report: Report): number => {
   return b && b.steady && b.step_devices > 0 ? b.step_devices : 1;
 };
 
-/** Differences of ops and their sums: where any op of the base is one of these. */
+/** Differences of ops and their sums, if at least one op is also in the base run. */
 export const matched = (report: Report): boolean =>
   comparable(report) && baseOps(report).has.includes(1);
 
@@ -234,7 +234,7 @@ export function BaseVerdict(): VNode {
   const { report } = useReport();
   const base = report.meta.base!;
   const refused = base.compare && base.compare.refusals.length > 0 ? base.compare : null;
-  // A pair that the comparison refuses has no noise to be beyond and no match to count on.
+  // If the comparison refuses a pair, there is neither a noise limit nor a reliable match.
   if (refused) {
     return (
       <p class="note delta" data-testid="base-verdict">

@@ -48,7 +48,7 @@ export function hiddenPages(
   }));
 }
 
-/** Instead of such a page. */
+/** Shown instead of a page without content. */
 export function NoPage({
   id,
   title,

@@ -20,7 +20,7 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** Calls these on their events until what it returns is called. */
+/** Adds event listeners until the returned function is called. */
 export function listen(to: EventTarget, on: Record<string, (e: never) => void>): () => void {
   const stop = new AbortController();
   // Not passive: a wheel that zooms must not scroll.
@@ -38,7 +38,7 @@ export function download(name: string, text: string, type = 'text/plain'): void 
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
-/** Width of an element, followed as it changes: charts are drawn at device pixels. */
+/** Width of an element, updated when it changes, because charts are drawn at device pixels. */
 export function useWidth<T extends HTMLElement>(start = 800): [RefObject<T>, number] {
   const ref = useRef<T>(null);
   const [width, setWidth] = useState(start);
@@ -57,7 +57,7 @@ export function useWidth<T extends HTMLElement>(start = 800): [RefObject<T>, num
   return [ref, width];
 }
 
-/** Runs an async load and renders what is there. */
+/** Runs an async load and renders its result. */
 export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): { value?: T; error?: string } {
   const [state, setState] = useState<{ value?: T; error?: string }>({});
   useEffect(() => {

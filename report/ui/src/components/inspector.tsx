@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The drawer: everything about one op, kernel, module, instruction or finding, from any page.
+// The drawer: all facts about one op, kernel, module, instruction or finding, on any page.
 
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';

@@ -5,7 +5,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { sumNs } from '../format';
 import { type Hue, LETTER, phaseWords } from '../phases';
 
-/** The letter of a phase on its colour; the word is there for screen readers. */
+/** The letter of a phase on its colour; screen readers get the word. */
 export const Letter = ({ hue, word }: { hue: Hue; word?: string }): VNode => (
   <span
     class={`ltr p-${hue}`}
@@ -29,7 +29,7 @@ export const Phase = ({ hue, children }: { hue: Hue; children: ComponentChildren
 const within = (value: number, max: number): number =>
   max > 0 ? Math.max(0, Math.min(100, (100 * value) / max)) : 0;
 
-/** `base`: the same figure of the base run, a thin mark. */
+/** `base`: the same figure of the base run, shown as a thin mark. */
 export const CellBar = ({
   value,
   max,
@@ -77,7 +77,7 @@ export function PhaseStack({
       </span>
     );
   const px = max > 0 ? Math.max(1.5, (width * total) / max) : 0;
-  // Gaps between parts would be all that is left of a short bar.
+  // In a short bar, gaps between the parts would hide the parts.
   return (
     <span class="stk" aria-hidden style={{ width: `${px}px`, ...(px < 14 && { gap: '0' }) }}>
       {parts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of ops and layers, shortened to the space.
+// Names of ops and layers, shortened to the available width.
 
 import type { VNode } from 'preact';
 import { midCut, tailLength } from '../data/names';
@@ -33,7 +33,7 @@ export function MiddleCut({
 }
 
 /**
- * Time of all copies of an op, after the time of one op, as the folded row has it: ", ×8: 2.32 ms".
+ * Time of all copies of an op, to follow the time of one op, as in the folded row: ", ×8: 2.32 ms".
  */
 export function copiesText(report: Report, op: number): string {
   const copies = report.copiesOf(op);
@@ -43,13 +43,13 @@ export function copiesText(report: Report, op: number): string {
     : '';
 }
 
-/** Beside an op of which only a part is counted here: how much of it. */
+/** The counted share of an op, if only a part of it counts here. */
 export const PartTag = ({ part }: { part: number }): VNode | null =>
   part < 0.9995 ? (
     <Tag title="share of this op’s time that belongs here">{percent(part, 1)}% of it</Tag>
   ) : null;
 
-/** "on the one that runs it" */
+/** For example "on the one that runs it". */
 export const ranOnWords = ({ n }: { n: number }): string =>
   n === 1 ? 'on the one that runs it' : `on the ${n} that run it`;
 
@@ -78,8 +78,8 @@ export function commonPath(report: Report): string {
 }
 
 /**
- * A layer and the operation in it, in so many pixels: cut at slashes only, the operation last and
- * whole.
+ * A layer and its operation in the given number of pixels. Only layers are cut, at slashes; the
+ * operation is last and complete.
  */
 export function Scope({
   group,

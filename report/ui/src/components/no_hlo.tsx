@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The content of a page of instructions for a run without any: the host ranges that launched its
+// Replaces a page of instructions for a run without instructions: the host ranges that launched its
 // kernels.
 
 import type { VNode } from 'preact';
@@ -25,8 +25,8 @@ interface PlaceRow extends Place {
 }
 
 /**
- * Names of a path that PyTorch's profiler has of Python (with_stack), and how many of them a row is
- * of.
+ * Names from a path that are Python frames of PyTorch's profiler (with_stack), and the number of
+ * such frames in a row.
  */
 export const BY_FRAME = { is: /\.py\(\d+\): /, keep: 1, what: 'Python function' };
 export const BY_MODULE = { is: /^nn\.Module: /, keep: 3, what: 'nn.Module' };
@@ -80,8 +80,7 @@ function placeRows(
 }
 
 /**
- * `lacks`: the missing content. `by`: the same content by Python function, where Python was
- * recorded.
+ * `lacks`: the missing content. `by`: the same content by Python function, if Python was recorded.
  */
 export function NoHlo({
   title,

@@ -26,12 +26,12 @@ const LEFT_OUT = dict({
   rank_steps: 'cells of rank by step',
 });
 
-/** "gaps: 41 rows, 120 µs in the whole run": what the file does not hold. */
+/** The data that is not in the file: "gaps: 41 rows, 120 µs in the whole run". */
 export const leftOutText = (l: Report['meta']['left_out'][number]): string =>
   `${LEFT_OUT[l.what] ?? l.what.replace(/_/g, ' ')}: ` +
   `${plural(l.rows, 'row')}${l.ns ? `, ${duration(l.ns)} in the whole run` : ''}`;
 
-/** Where a page shows tables of which the file holds a part: what is left out. */
+/** The omitted part of tables that are only partly in the file. */
 export function LeftOut({ what }: { what: string[] }): VNode | null {
   const { report } = useReport();
   const list = report.meta.left_out.filter((l) => what.includes(l.what) && l.rows > 0);

@@ -27,8 +27,8 @@ interface Entry {
  */
 function score(query: string, text: string, name: number): number {
   const direct = text.indexOf(query);
-  // The name counts more than its description, and a whole word more than a prefix: o1 before
-  // o1131.
+  // A match in the name ranks before one in the description, and a whole word before a prefix: o1
+  // before o1131.
   if (direct >= 0)
     return (
       1000 +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which passes of XLA made an op, and of what; without a dump, the command that puts it there.
+// The passes of XLA that created an op, and its origin. Without a dump, the command that adds them.
 
 import type { VNode } from 'preact';
 import { useReport } from '../ctx';

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of every page: sorts, shows only the rows in sight, copies all of them.
+// The table of all pages. It sorts, draws only visible rows, and copies all rows.
 //
-// A million rows cost what forty do: rows have one height, and beyond the height that browsers can
-// scroll the position is scaled. Print and screen readers get a real <table>.
+// The cost does not grow with the number of rows. Rows have one height, and beyond the height that
+// browsers can scroll, the position is scaled. Print and screen readers get a real <table>.
 
 import type { RefObject, VNode } from 'preact';
 import { type Dispatch, type StateUpdater, useEffect, useRef, useState } from 'preact/hooks';
@@ -99,7 +99,7 @@ function usePrimaryTable<T>({
     };
   });
   useEffect(() => {
-    // A selection that comes from elsewhere (a link, Back) is brought into sight.
+    // A selection from outside of the table (a link, Back) is scrolled into view.
     if (p.selected === undefined) return;
     const i = p.lines.findIndex((l) => l.key === p.selected);
     if (i >= 0 && p.fill) reveal(i);
@@ -128,7 +128,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
   const [grown, setGrown] = useState<Record<string, number>>({});
   const columns = useVisibleColumns(p, wide, grown);
   useEffect(() => p.onShown?.(columns.map((c) => c.id)), [columns.length]);
-  // A number is never cut: its column takes what the numbers in sight need, names give way.
+  // Numbers are never cut: a column is as wide as its visible numbers, and names become narrower.
   useGrownWidths(printing, box, columns, setGrown);
 
   useBoxSize(box, p, setSize);

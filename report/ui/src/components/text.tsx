@@ -30,7 +30,7 @@ export const HeadingEnd = ({ children }: { children?: ComponentChildren }): VNod
   <span class="cap">{children}</span>
 );
 
-/** On pages that no filter narrows, where one is set. */
+/** For pages that ignore the filter, if a filter is set. */
 export const Unfiltered = (): VNode => (
   <>{useReport().view.filtered && 'of the whole run, whatever the filter · '}</>
 );
@@ -40,7 +40,7 @@ export const NumberCell = ({ children }: { children?: ComponentChildren }): VNod
   <td class="num">{children}</td>
 );
 
-/** A term of a list, and what it is here. */
+/** A term of a list, and its meaning. */
 export const Definition = ({
   term,
   mono,
@@ -56,12 +56,12 @@ export const Definition = ({
   </>
 );
 
-/** A heading and what belongs beside it. */
+/** A heading and the elements beside it. */
 export const HeadingBar = ({ children }: { children?: ComponentChildren }): VNode => (
   <div class="bar-h">{children}</div>
 );
 
-/** Widths of a table's columns in pixels; 0 takes what is left. */
+/** Widths of a table's columns in pixels; 0: the remaining width. */
 export const ColumnWidths = ({ of }: { of: number[] }): VNode => (
   <colgroup>
     {of.map((w) => (

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes the blocks of the page: base64, gzip, byte planes (docs/development/page-data.md).
 //
-// A block that does not decompress, or is shorter than one of its columns, is an error that names
-// the block; nothing is guessed.
+// If a block does not decompress, or is shorter than one of its columns, the error names the block.
+// No value is guessed.
 
 export interface ColumnSpec {
   name: string;
@@ -43,7 +43,7 @@ export interface PageIndex {
 
 export class DataError extends Error {}
 
-/** Bytes of base64 text, which may hold line breaks. */
+/** Bytes of base64 text with optional line breaks. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   const native = (Uint8Array as unknown as { fromBase64?: (t: string) => Uint8Array<ArrayBuffer> })
     .fromBase64;
@@ -95,7 +95,7 @@ export function nullBits(block: Uint8Array, rows: number, column: ColumnSpec): U
 
 export type Integers = Float64Array | Int32Array | Uint32Array | Uint16Array | Uint8Array;
 
-/** Values of an int-like column; NULL rows hold what the writer put there. */
+/** Values of an int-like column; values of NULL rows have no meaning. */
 export function decodeInts(block: Uint8Array, rows: number, column: ColumnSpec): Integers {
   const width = column.width ?? 0;
   const min = column.min ?? 0;
@@ -104,7 +104,8 @@ export function decodeInts(block: Uint8Array, rows: number, column: ColumnSpec):
   required(block, { ...column, at }, width * rows);
   const plain = !column.delta && min === 0 && step === 1;
   if (plain && width <= 1) {
-    // A view would keep the whole block alive; most columns of a block live anyway.
+    // A copy, because a view would keep the whole block in memory. Most columns of a block are kept
+    // anyway.
     return width === 0 ? new Uint8Array(rows) : block.subarray(at, at + rows);
   }
   if (plain && width === 2) {
@@ -157,7 +158,7 @@ export function decodeReals(block: Uint8Array, rows: number, column: ColumnSpec)
   return new Float64Array(bytes.buffer);
 }
 
-/** Texts that lie one after the other; `lengths` in bytes, NULL rows have none. */
+/** Consecutive texts; `lengths` are in bytes, and NULL rows have none. */
 export function decodeBlob(
   block: Uint8Array,
   rows: number,
@@ -170,7 +171,8 @@ export function decodeBlob(
   const out: (string | null)[] = new Array<string | null>(rows).fill(null);
   let at = column.at;
   const end = column.at + (column.bytes ?? 0);
-  // Where every byte is a character, rows are cut out of one text: a call per row costs more.
+  // If every byte is a character, rows are slices of one text, because a decoder call per row costs
+  // more.
   const whole = decoder.decode(block.subarray(at, end));
   const plain = whole.length === end - at;
   for (let r = 0; r < rows; ++r) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time of the devices of one run by themselves, from the parts of their steps. The smallest exposed
-// collective time of a step is the exchange; the rest is waiting. The rule of analysis/device_lag.h
-// names the device that the others wait for.
+// Own time of the devices of one run, from the parts of their steps. The smallest exposed
+// collective time of a step is the exchange; the remaining collective time is waiting. The rule of
+// analysis/device_lag.h finds the device that the others wait for.
 
 import type { Report } from './report';
 
@@ -57,7 +57,7 @@ export function cellsOf(
 export interface StepTimes {
   devices: number;
   steps: readonly number[];
-  /** Rows of devices, columns of steps, ns; NaN: no such step there. */
+  /** Rows of devices and columns of steps, in ns; NaN: the device does not have the step. */
   wall: Float64Array;
   waiting: Float64Array;
 }
@@ -74,7 +74,7 @@ function ownTimes(t: StepTimes): Float64Array {
 }
 
 /**
- * The row that comes last in most steps, the number of these steps, and of all steps. There is none
+ * The row that is last in most steps, the number of these steps, and the number of all steps. None
  * if no collective connects the devices.
  */
 export function mostlyLast(t: StepTimes): { row: number; last: number; of: number } | undefined {

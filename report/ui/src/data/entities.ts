@@ -44,8 +44,8 @@ export interface Ops {
   copies: Float64Array;
   stack: string[];
   /**
-   * Percent of its time that is on the critical path of the replayed steps; how much the rest may
-   * grow, ns. NaN: not replayed.
+   * Percent of its time that is on the critical path of the replayed steps, and possible growth of
+   * the remaining time in ns. NaN: not replayed.
    */
   critical: Float64Array;
   slack: Float64Array;
@@ -79,7 +79,7 @@ export interface Sites {
   min: Float64Array;
   max: Float64Array;
   regs: Float64Array;
-  /** Shared memory of a block, what is recorded of it; NaN: nothing is. */
+  /** Recorded shared memory of a block; NaN: not recorded. */
   smem: Float64Array;
   occupancy: Float64Array;
   limiter: string[];
@@ -228,13 +228,13 @@ export interface GapRow {
   next: number;
   api: number;
   range: number;
-  /** Activity of the host meanwhile, in words; empty if nothing shows it. */
+  /** Activity of the host meanwhile, in words; empty if no activity was recorded. */
   evidence: string;
 }
 
 /**
- * Where launches of a kernel came from: `known` by a path of host ranges, else what is known in
- * words; `more`: paths that are not named.
+ * Places from which a kernel was launched. `known`: a path of host ranges, or else the known facts
+ * in words. `more`: number of further paths.
  */
 export interface Place {
   text: string;
@@ -255,7 +255,7 @@ export interface Kernels {
   occurrences: Float64Array;
 }
 
-/** By row that `of` refers to: who does, the one with the most time first. */
+/** By the row that `of` refers to: the places, most time first. */
 export function byRow(rows: number, of: Int32Array, ns?: Float64Array): number[][] {
   const out: number[][] = Array.from({ length: rows }, () => []);
   of.forEach((to, r) => out[to]?.push(r));

@@ -10,7 +10,10 @@ import type { Report } from './report';
 
 const cache = new WeakMap<Report, Map<TextKey, string[]>>();
 
-/** Values of a key by device time, the largest first; what is counted (steps, devices) in order. */
+/**
+ * Values of a key by device time, the largest first. Numbers (steps, devices) are in ascending
+ * order.
+ */
 export function valuesOf(report: Report, key: TextKey): string[] {
   let of = cache.get(report);
   if (!of) cache.set(report, (of = new Map<TextKey, string[]>()));
@@ -103,7 +106,7 @@ export function valuesOf(report: Report, key: TextKey): string[] {
   return out;
 }
 
-/** "Kinds here are gemm, copy and 3 others." */
+/** For example "Kinds here are gemm, copy and 3 others." */
 export function whatExists(report: Report, key: TextKey): string {
   const all = valuesOf(report, key);
   if (all.length === 0) return `this run has no value for ${key}`;
@@ -121,7 +124,8 @@ export function whatExists(report: Report, key: TextKey): string {
 }
 
 /**
- * A filter that leaves something of this run, in terms of as many kinds as its costliest work has.
+ * A filter that matches a part of this run, with terms of as many kinds as its costliest work
+ * allows.
  */
 export function example(report: Report): string {
   const { ops, shares, kernels } = report;
@@ -152,7 +156,7 @@ export function example(report: Report): string {
   let most: string[] = [],
     ns = 0;
   for (let s = 0; s < shares.n; ++s) {
-    // Four terms are as many as there are: only costlier work is of interest then.
+    // There are at most four terms. After that, only costlier work is examined.
     if (!(shares.ns[s]! > (most.length > 3 ? ns : 0)) || shares.op[s]! < 0) continue;
     const terms = termsOf(s);
     if (terms.length < most.length || (terms.length === most.length && shares.ns[s]! <= ns))

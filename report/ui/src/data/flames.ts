@@ -7,7 +7,7 @@ import { perReport, type Report } from './report';
 import { type TimePart, timeTree } from './time_tree';
 import type { Node } from './tree';
 
-/** Frames without the folders of their files, so that line and function stay in sight. */
+/** Frames without folders, so that line and function stay visible. */
 const shortFrame = (frames: string): string =>
   frames
     .split(' > ')
@@ -123,7 +123,7 @@ function idleOfTree(part: TimePart): FlameNode | null {
   return children.length > 0 ? sized(part.kind === 'root' ? 'idle' : part.label, children) : null;
 }
 
-/** Idle time by host stack where stacks were sampled, else by range of the host; null: none. */
+/** Idle time by host stack if stacks were sampled, or else by host range; null: neither exists. */
 export const idleFlame = perReport((report): { root: FlameNode; sampled: boolean } | null => {
   const stacks = sampledIdle(report);
   if (stacks) return { root: stacks, sampled: true };

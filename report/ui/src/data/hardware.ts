@@ -20,12 +20,12 @@ interface Spoken {
   numbers: number[];
 }
 const spokenOf = new WeakMap<object, Spoken>();
-/** Names of all devices: made once, because a run may have thousands. */
+/** Names of all devices, computed once, because a run may have thousands. */
 function spoken(report: Report): Spoken {
   let known = spokenOf.get(report);
   if (known) return known;
   const { devices } = report;
-  // Devices that answer to the same words: of several processes, each with a GPU 0.
+  // Devices with the same name, such as GPU 0 of several processes.
   const twins = new Map<string, Device[]>();
   const key = (d: Device): string => `${d.kind} ${d.ordinal}`;
   for (const d of devices) {
@@ -71,13 +71,13 @@ function spoken(report: Report): Spoken {
 export const deviceNumber = (report: Report, row: number): number =>
   spoken(report).numbers[row] ?? row;
 
-/** "GPU 0", and whose where several processes have one: "GPU 0, rank 3". */
+/** "GPU 0", or with its process if several processes have one: "GPU 0, rank 3". */
 export const deviceName = (report: Report, row: number): string =>
   spoken(report).names[row] ?? `device ${row}`;
 
 /**
- * Devices by number or name, in every spelling: 1, 0-3, GPU1, "gpu 1"; of several processes "GPU 0"
- * is that of each.
+ * Devices by number or name, in every spelling: 1, 0-3, GPU1, "gpu 1". "GPU 0" selects GPU 0 of
+ * each process.
  */
 export function deviceMatcher(report: Report, values: string[]): (row: number) => boolean {
   const plain = (text: string): string => `${text.toLowerCase().replace(/\s/g, '')},`;
@@ -90,7 +90,8 @@ export function deviceMatcher(report: Report, values: string[]): (row: number) =
 }
 
 /**
- * Do these devices, all of the run where none are given, share a clock? Those of one process do.
+ * True if these devices share a clock, as the devices of one process do. Without devices, all
+ * devices of the run are tested.
  */
 export function clocksKnown(
   report: Pick<Report, 'devices' | 'tables'>,
@@ -100,7 +101,7 @@ export function clocksKnown(
     (devices ? devices.map((d) => report.devices[d]) : report.devices).map((d) => d?.process ?? -1),
   );
   if (used.size < 2) return true;
-  // Recorders write the clock of the host, which its processes have in common.
+  // Recorders use the clock of the host, which all its processes share.
   const t = report.tables.table('processes'),
     error = t.numbers('clock_error_ns'),
     host = t.texts('host');
@@ -111,7 +112,7 @@ export function clocksKnown(
   );
 }
 
-/** The peak an op of this dtype can reach; the matrix units' where there are several words. */
+/** The peak for this dtype. If there are several, that of the matrix units. */
 export function peakFor(device: Device, dtype: string, kind: string): [string, number] | undefined {
   const entries = Object.entries(device.peaks);
   if (entries.length === 0) return undefined;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HLO graph of the page: instructions, who reads whom, what calls what, and the text.
+// The HLO graph of the page: instructions with operands, users, callers and text.
 
 import { perReport } from './report';
 
@@ -34,7 +34,7 @@ export interface Hlo {
     fusion: Float64Array;
     begin: Float64Array;
     count: Float64Array;
-    /** Instructions that call it. */
+    /** Instructions that call the computation. */
     callers: (c: number) => number[];
   };
 }
@@ -95,7 +95,7 @@ export const hloOf = perReport((report): Hlo => {
   };
 });
 
-/** Instructions that cost nothing and only name a buffer: drawn as part of an edge. */
+/** Instructions that cost nothing and only name a buffer. They are drawn as part of an edge. */
 export function isFree(hlo: Hlo, i: number): boolean {
   return [
     'bitcast',
@@ -108,7 +108,7 @@ export function isFree(hlo: Hlo, i: number): boolean {
   ].includes(hlo.opcode[i]!);
 }
 
-/** HLO text by instruction row, as far as the page has it. */
+/** HLO text by instruction row; the page has only a part of them. */
 export const hloText = perReport(async (report): Promise<Map<number, string>> => {
   const map = new Map<number, string>();
   for (const c of await report.tables.chunks('hlo_text')) {
@@ -118,7 +118,7 @@ export const hloText = perReport(async (report): Promise<Map<number, string>> =>
   return map;
 });
 
-/** The line as HLO writes it; made from the tables where the page does not hold the text. */
+/** The line in HLO syntax, generated from the tables if the page does not have the text. */
 export function lineOf(hlo: Hlo, i: number, text: Map<number, string> | undefined): string {
   const known = text?.get(i);
   if (known !== undefined && known !== '') return known;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activity of host threads: API calls and ranges. The file holds those in some steps, and those
-// that gaps refer to.
+// Activity of host threads: API calls and ranges. The file has those of some steps, and those that
+// gaps refer to.
 
 import { plural, thousands, sumBy } from '../format';
 import { perReport, type Report } from './report';
 import { rowsOf } from './table';
 
 /**
- * XLA's ranges carry the instruction as `Thunk:#name=...,hlo_op=...#`: what they are for reads
- * better.
+ * XLA's ranges contain the instruction as `Thunk:#name=...,hlo_op=...#`. The instruction is easier
+ * to read.
  */
 export const hostText = (text: string): string =>
   text
@@ -26,9 +26,9 @@ export interface HostEvent {
 }
 export interface HostThread {
   thread: number;
-  /** Time of the thread in calls and ranges, what lies inside of others once. */
+  /** Time of the thread in calls and ranges; nested ones do not count twice. */
   ns: number;
-  /** One list per row: ranges by how deep they nest, then calls. */
+  /** One list per row: ranges by nesting depth, then calls. */
   rows: { label: string; events: HostEvent[] }[];
 }
 
@@ -133,8 +133,8 @@ export function heldWords(windows: HostWindow[]): string {
 }
 
 /**
- * Name of a thread on every page: its name and number, or its number alone if the run has no name.
- * An id of 64 bits is numbered within the run; `whole` adds the id.
+ * Name of a thread on every page: name and number, or the number alone if the thread has no name.
+ * An id of 64 bits is replaced by a number within the run; `whole` adds the id.
  */
 export function threadNames(
   report: Report,
@@ -155,7 +155,7 @@ export function threadNames(
     );
   };
 }
-/** Ids of 64 bits in a sentence become the names that the column of threads has. */
+/** Replaces ids of 64 bits in a sentence by the names in the column of threads. */
 export function withThreadNames(report: Report, process: number, sentence: string): string {
   const t = report.tables.table('host_threads');
   const ids = t.texts('id'),
@@ -171,7 +171,9 @@ export function withThreadNames(report: Report, process: number, sentence: strin
 const numbered = (_: number, thread: number): string =>
   isNaN(thread) ? 'a thread' : `thread ${thread}`;
 
-/** Threads of a process by their time, each in rows: the content of a range is below it. */
+/**
+ * Threads of a process by time, each in several rows: nested ranges are below the enclosing range.
+ */
 export function threadsOf(
   all: HostEvent[],
   process: number,
@@ -199,7 +201,7 @@ export function threadsOf(
           calls.push(e);
           continue;
         }
-        // The first row that is free: below what it lies in, beside what ended before.
+        // The first free row: below the enclosing range, after earlier ones have ended.
         const free = ends.findIndex((end) => end <= e.start),
           level = Math.min(deepest - 1, free < 0 ? ends.length : free);
         (levels[level] ??= []).push(e);

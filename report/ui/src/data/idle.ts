@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Idle time as every page gives it: of the step's parts, and of gaps by their cause.
+// Idle time for all pages: from the parts of the step, and from gaps by cause.
 
 import { sumNs, sumBy } from '../format';
 import { PARTS, type Part } from '../phases';
 import type { Finding } from './meta';
 import type { Report } from './report';
 
-/** `short`: of the unknown cause those that are too short to be judged. */
+/** `short`: part of the unknown cause that is in gaps which are too short for a cause. */
 export interface Cause {
   cause: string;
   ns: number;
@@ -41,8 +41,7 @@ export function partSums(
 }
 
 /**
- * Idle time of the basis: what the step's bar counts, and of it what is in gaps of 1 µs or more, by
- * cause.
+ * Idle time of the basis in the step's bar, and the part of it in gaps of at least 1 µs, by cause.
  */
 export function idleOf(report: GapsOf): Idle {
   const steady = steadyOf(report);

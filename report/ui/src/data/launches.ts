@@ -11,7 +11,7 @@ export interface StreamLaunches {
   start: Float64Array;
   /** Durations in ns. */
   dur: Float64Array;
-  /** Durations without what is nested inside; the same array where nothing nests. */
+  /** Durations without nested launches; returns the same array if no launch is nested. */
   self: Float64Array;
   site: Uint32Array;
   /** Step number; −1: outside of steps. */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values of the modules live from when to when, and what that makes of their memory.
+// Live ranges of the modules' values, and the memory that follows from them.
 
 import { hloOf, type Hlo } from './hlo';
 import { perReport, type Report } from './report';
 import { rowsOf } from './table';
 
 export interface LiveValue {
-  /** Instructions: what writes it first, what updates it in place, what reads it last; −1: none. */
+  /** Instructions: the first writer, the one that updates in place, the last reader; -1: none. */
   instruction: number;
   update: number;
   reader: number;
@@ -35,8 +35,8 @@ export interface Live {
 }
 
 /**
- * Where each position begins on an axis of time, from 0 to the returned length; null: fewer than
- * two instructions have a time. An instruction without a time of its own takes none.
+ * Start of each position on an axis of time, from 0 to the returned length; null: fewer than two
+ * instructions have a time. An instruction without a time has length 0.
  */
 export function timeAxis(start: number[], end: number[]): { at: Float64Array; ns: number } | null {
   const known = start.filter((t) => !isNaN(t));
@@ -136,8 +136,7 @@ export const loadLive = perReport((report): Promise<Live[]> =>
 );
 
 /**
- * The most informative instruction of a value: the one that fills it, rather than the one that
- * clears it.
+ * The most informative instruction of a value: the one that fills it, not the one that clears it.
  */
 export const writerOf = (v: LiveValue): number => (v.update >= 0 ? v.update : v.instruction);
 
@@ -155,7 +154,7 @@ export interface Saved {
   known: boolean;
 }
 
-/** Per position: how many instructions before it are of the backward pass. */
+/** Per position: number of earlier instructions of the backward pass. */
 export function backwardBefore(phases: readonly string[]): Int32Array {
   const before = new Int32Array(phases.length + 1);
   phases.forEach((phase, i) => (before[i + 1] = before[i]! + (phase === 'backward' ? 1 : 0)));
@@ -163,8 +162,8 @@ export function backwardBefore(phases: readonly string[]): Int32Array {
 }
 
 /**
- * Values of the forward pass that are alive while `at` runs, and then until the backward pass. By
- * layer ('': no layer), with the cost of computing them again.
+ * Values of the forward pass that are alive while `at` runs and until the backward pass. By layer
+ * ('': no layer), with the cost of recomputation.
  */
 export function savedAt(report: Report, live: Live, at: number): Saved[] {
   const hlo = hloOf(report);
@@ -186,7 +185,7 @@ export function savedAt(report: Report, live: Live, at: number): Saved[] {
     to.n += 1;
     map.set(group, to);
   }
-  // The forward time of the layer and of all that is in it.
+  // The forward time of the layer and of all layers inside it.
   const { shares } = report;
   for (let s = 0; s < shares.n; ++s) {
     if (shares.phase[s] !== 0) continue;

@@ -26,7 +26,7 @@ export interface Finding {
   title: string;
   saves_low_ns_per_step: number | null;
   saves_high_ns_per_step: number | null;
-  /** Where the run has no steps; the reader puts them into the two above. */
+  /** For runs without steps; the reader copies them into the two fields above. */
   saves_low_ns_per_run?: number | null;
   saves_high_ns_per_run?: number | null;
   /** Set for a merged job whose launches have no steps: per step of a rank. */
@@ -45,7 +45,7 @@ export interface Finding {
   how_to_check: string | null;
 }
 
-/** Sign in front of a saving: a bound, if it was not replayed or has no lower bound. */
+/** Prefix of a saving: the sign of an upper bound, if it was not replayed or has no lower bound. */
 export const atMost = (finding: Finding): string =>
   finding.basis === 'replay' && finding.saves_low_ns_per_step ? '' : '≤ ';
 
@@ -86,7 +86,7 @@ export interface CoverageMeta {
   exact_ns: number;
   inferred_ns: number;
   none_ns: number;
-  /** "attributed 98%", and of what; "warn" where that is little. */
+  /** "attributed 98%" and its whole; "warn" if the share is small. */
   text: string;
   of: string;
   tone: string;
@@ -117,7 +117,7 @@ export interface Meta {
   coverage: CoverageMeta;
   device_parts_by: string;
   device_parts: { part: Hue; words: string; ns: number }[];
-  /** The first screen's figures; `ns`: what the value is made of. */
+  /** The figures of the first screen; `ns`: the time from which the value is computed. */
   facts: { id: string; label: string; value: string; note: string; ns: number | null }[];
   verdict: {
     given: boolean;
@@ -128,9 +128,9 @@ export interface Meta {
     op: string | null;
     not_known: Sentence[];
   };
-  /** The parts of the time tree that the sentences name. */
+  /** The parts of the time tree that the sentences refer to. */
   answer?: { run: AnswerDescent | null; step: AnswerDescent | null };
-  /** The devices or processes that the tree is a mean of; empty: one device. */
+  /** The devices or processes whose mean the tree is; empty: one device. */
   tree_of?: string;
   /** Source files of the user; absent in pages of an older program. */
   user_files?: string[];
@@ -143,15 +143,15 @@ export interface Meta {
    * dump.
    */
   provenance?: { dump: string; ops: number; wanted: number; notes: string[] } | null;
-  /** Set for a merged job: the rank that others wait for, in words. */
+  /** Set for a merged job: a sentence about the rank that the other ranks wait for. */
   job?: {
     sentence: string;
     heading: string;
     cause: string;
     path?: string;
     /**
-     * "8 ranks on 4 hosts", "3 of the 8 ranks": who took part, of whom launches are here. Absent in
-     * pages of an older program.
+     * "8 ranks on 4 hosts", or "3 of the 8 ranks" for the ranks whose launches are in the file.
+     * Absent in pages of older programs.
      */
     ranks?: string;
     kept?: string;
@@ -159,8 +159,8 @@ export interface Meta {
     step?: JobStep;
   };
   /**
-   * Set for a run of several devices: the device that others wait for. `since` null: from the first
-   * step on.
+   * Set for a run of several devices: the device that the other devices wait for. `since` null:
+   * from the first step on.
    */
   device_lag?: {
     device: number;
@@ -172,7 +172,7 @@ export interface Meta {
   };
   /** Meaning of each cause of a gap; absent without gaps. */
   causes?: Record<string, string>;
-  /** Steady steps of different length: which, and the part that makes most of it (its colour). */
+  /** Steady steps of different length, and the part with most of the difference (its colour). */
   step_differences: null | {
     heading: string;
     range: string;
@@ -215,7 +215,7 @@ export interface Meta {
       reasons: string;
       noise: string;
       same_recording: boolean;
-      /** The same program in the same time, without a change. */
+      /** The program and the time have not changed. */
       unchanged?: boolean;
       refusals: string[];
       qualifications: string[];
@@ -228,7 +228,7 @@ export interface Meta {
   left_out: { what: string; rows: number; ns: number | null }[];
 }
 
-/** Median over the job's steps of its slowest rank's. */
+/** Median over the job's steps of the time of the slowest rank. */
 export interface JobStep {
   ns: number;
   min_ns: number;

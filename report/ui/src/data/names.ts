@@ -5,22 +5,21 @@
 const BEGINS_WORD = /[._/\-\s:,<(]/;
 
 /**
- * How many characters the end that stays has: it begins where a word does, with what divides it
- * from the one before.
+ * Number of characters of the kept end: it begins with a word and the separator before it.
  */
 export function tailLength(text: string, most: number): number {
   for (let n = Math.min(most, text.length - 1); n >= 2; --n)
     if (BEGINS_WORD.test(text[text.length - n]!)) return n;
-  // One word: its number alone, else nothing. Half a word is useless.
+  // For a single word: its number alone, or else nothing, because half a word is useless.
   const number = /\d+$/.exec(text)?.[0].length ?? 0;
   return number < text.length ? number : 0;
 }
 
-/** The name in at most so many characters; empty if its number does not fit. */
+/** The name with at most this number of characters; empty if its number does not fit. */
 export function midCut(text: string, most: number): string {
   if (text.length <= most) return text;
   if (most < 4) return '';
-  // The number at the end comes before all else; of the rest the end gets up to half.
+  // The number at the end has priority. The end gets up to half of the remaining width.
   const number = /[._\-:]?\d+$/.exec(text)?.[0].length ?? 0;
   let tail = Math.max(tailLength(text, Math.floor(most / 2)), number);
   if (tail > most - 1) return '';
@@ -38,7 +37,9 @@ export function midCut(text: string, most: number): string {
   return `${text.slice(0, head)}…${tail > 0 ? text.slice(-tail) : ''}`;
 }
 
-/** The first template arguments of a name that make it unique; the others are mostly equal. */
+/**
+ * The first template arguments of a name that make it unique, because the others are mostly equal.
+ */
 export function toldApart(names: string[], at: number): string {
   const name = names[at]!;
   for (let n = name.indexOf(', '); n > 0; n = name.indexOf(', ', n + 1)) {
@@ -49,8 +50,8 @@ export function toldApart(names: string[], at: number): string {
 }
 
 /**
- * The name in "o1 fusion.3  22.0 ms", cut as names are; for words their beginning. In a few
- * characters, the handle alone.
+ * The name in "o1 fusion.3  22.0 ms", cut like other names; of words the beginning. In very few
+ * characters, only the handle.
  */
 export function cutLabel(text: string, most: number): string {
   const name = text.split('  ')[0]!;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops as rows: unrolled copies folded, grouped by anything. One pass over the share rows, so the
-// rows of any grouping sum to what the filter leaves.
+// Ops as rows, with unrolled copies folded, in any grouping. One pass over the share rows, so that
+// the rows of any grouping sum to the filtered time.
 
 import { sourceLine, sumBy } from '../format';
 import { type Hue, kindWords, PHASES } from '../phases';
@@ -9,14 +9,14 @@ import type { View } from './view_type';
 
 export interface OpRow {
   key: string;
-  /** The op with the most time; its handle stands for all copies. */
+  /** The op with the most time; the row has its handle. */
   op: number;
   ops: number[];
   ns: number;
   calls: number;
-  /** NaN: not known for any of them. */
+  /** NaN: not known for any of the ops. */
   waste: number;
-  /** ns of the ops whose waste is known: what `peak` is a share of. */
+  /** Time in ns of the ops with known waste; `peak` is a share of it. */
   wasteOf: number;
   /** Share of the ops' filtered time that lies in this group. */
   part: number;
@@ -30,7 +30,7 @@ export interface KernelRow {
   hue: Hue;
 }
 
-/** Kernels with time left, by time. */
+/** Kernels with filtered time, by time. */
 export function kernelRows(report: Report, view: View): KernelRow[] {
   const { kernels, sites, ops } = report;
   const out: KernelRow[] = [];
@@ -112,7 +112,7 @@ export function groupOf(report: Report, by: Grouping): (share: number) => string
   }
 }
 
-/** Rows of the ops that have so much time here, by time: copies of one instruction are one. */
+/** Rows of ops with at least this time, by time; copies of one instruction are one row. */
 export function rowsOfOps(
   report: Report,
   view: View,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where ops came from: what the passes of XLA did to them, where the page was made with a dump.
+// Origins of ops: their changes by passes of XLA, if the page was made with a dump.
 
 import { perReport } from './report';
 import { rowsOf } from './table';
@@ -12,7 +12,7 @@ export interface Before {
   file: string;
   line: number;
 }
-/** `event`: made, renamed, ...; also `operands` (changes in what it reads only) and `origins`. */
+/** `event`: made, renamed, ...; also `operands` (changes of operands only) and `origins`. */
 export interface PassEvent {
   event: string;
   pass: string;

@@ -30,7 +30,7 @@ export async function readReport(doc: Document): Promise<Report> {
     const node = doc.getElementById(`xlatrace-block-${block}`);
     if (!node) return null;
     const text = node.textContent;
-    node.remove(); // The text is not needed twice; a big file lets go of it.
+    node.remove(); // The text is not needed again; removing it frees memory of a large file.
     return text;
   };
   const report = new Report(index, textOf);

@@ -34,7 +34,7 @@ export function readOps(tables: Tables): Ops {
   for (let r = 0; r < t.rows; ++r) {
     const s = selfNs[r]!;
     waste[r] = s > 0 ? (wasted[r]! * ns[r]!) / s : NaN;
-    // The same figure either way where both are there; NaN compares false.
+    // Both figures exist and are equal; NaN compares false.
     const used = compute[r]! >= memory[r]! || isNaN(memory[r]!) ? compute[r]! : memory[r]!;
     // A copy over a link has no share of the device's rates.
     peak[r] = /network|waiting/.test(boundBy[r]!)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run as the pages see it: tables of docs/development/page-data.md under short names, and what
-// follows from them directly. Figures are integers as written; only pages divide them.
+// The run for all pages: tables of docs/development/page-data.md under short names, and data
+// derived from them. Figures are stored as integers; only pages divide them.
 
 import {
   readGapSums,
@@ -64,7 +64,10 @@ export class Report {
     return this.memo.get(key) as T;
   }
 
-  /** ns summed over the basis -> ns per step of one device (or in all, without steady steps). */
+  /**
+   * Converts ns summed over the basis to ns per step of one device (or the total, without steady
+   * steps).
+   */
   get divisor(): number {
     const b = this.meta.basis;
     return b.steady && b.step_devices > 0 ? b.step_devices : 1;
@@ -73,7 +76,7 @@ export class Report {
     return this.meta.basis.steady ? 'ms/step' : 'ms';
   }
   /**
-   * The step of a merged job, over all its ranks, where the launches here have none of their own.
+   * The step of a merged job over all its ranks, if the launches in this file have no steps.
    */
   get jobStep(): JobStep | undefined {
     return this.meta.basis.steady ? undefined : this.meta.job?.step;
@@ -110,7 +113,7 @@ export class Report {
   get launchedIn(): Map<number, Place[]> {
     return this.placesIn('launched_in');
   }
-  /** The same with all names of their paths, for the search. */
+  /** The same with all names of the paths, for the search. */
   get launchPaths(): Map<number, Place[]> {
     return this.placesIn('launch_paths');
   }
@@ -134,8 +137,8 @@ export class Report {
   }
 
   /**
-   * The first of them that is a path, and its share where it is not all: "aten::linear >
-   * aten::addmm · 41% of it".
+   * The first entry that is a path, with its share if it is not all: "aten::linear > aten::addmm ·
+   * 41% of it".
    */
   placeOf(kernel: number): string {
     const places = this.launchedIn.get(kernel) ?? [];
@@ -193,7 +196,7 @@ export class Report {
   get stepParts(): StepPartRow[] {
     return this.once('step_parts', () => this.partRows('step_parts'));
   }
-  /** Steps of the base run, with `device` as its number there. */
+  /** Steps of the base run; `device` is the number in the base run. */
   get baseStepParts(): StepPartRow[] {
     return this.once('base_step_parts', () => this.partRows('base_step_parts'));
   }
@@ -213,7 +216,7 @@ export class Report {
     return this.once('gaps', () => readGaps(this.tables));
   }
 
-  /** No activity of the run has an instruction: kernels are what can be listed. */
+  /** No activity of the run has an instruction, so pages list kernels. */
   get bare(): boolean {
     return this.once(
       'bare',
@@ -244,13 +247,13 @@ export class Report {
       ? { n: on.size, of: steps.size, steps: [...on].reduce((a, d) => a + steps.get(d)!, 0) }
       : undefined;
   }
-  /** Sites by op: what an op's launches look like. */
+  /** Sites by op, for the appearance of the op's launches. */
   get sitesOfOp(): number[][] {
     return this.once('sitesOfOp', () => byRow(this.ops.n, this.sites.op, this.sites.ns));
   }
   /**
-   * The ops of each launch place and their parts of its time: several of a graph that was recorded
-   * as one row; -1: none.
+   * The ops of each launch place and their shares of its time: several ops for a graph that was
+   * recorded as one row; -1: none.
    */
   get opsOfSite(): [number, number][][] {
     return this.once('opsOfSite', () => {
@@ -268,7 +271,7 @@ export class Report {
     );
   }
   /**
-   * "×8": the instructions that a folded row stands for; one that several processes run counts
+   * "×8": number of instructions of a folded row. An instruction that several processes run counts
    * once, as in `summary`. Empty: one.
    */
   timesOf(rows: number[]): string {
@@ -277,8 +280,8 @@ export class Report {
   }
 
   /**
-   * Its name, with the module's where several have it, as in the terminal:
-   * “jit_dot#49/custom-call.1”.
+   * The name of the op, with the module's name if several modules have such an op, as in the
+   * terminal: “jit_dot#49/custom-call.1”.
    */
   opName(op: number): string {
     const { ops, modules } = this;
@@ -304,7 +307,7 @@ export class Report {
         : whole;
   }
 
-  /** All copies of the instruction that an op is, itself among them: what a folded row sums. */
+  /** All copies of an op's instruction, including the op: the ops that a folded row sums. */
   copiesOf(op: number): number[] {
     const of = this.once('copies', () => {
       const map = new Map<number, number[]>();
@@ -334,7 +337,7 @@ export class Report {
   }
   entity = (handle: string): Entity | undefined => this.handles.get(handle);
 
-  /** "o17~fusion.417": the handle, and the name to find it by in a re-made report. */
+  /** "o17~fusion.417": the handle, and the name to find the op in a new report. */
   resolve(sel: string): Entity | undefined {
     if (sel === '') return undefined;
     const [handle = '', name] = sel.split('~', 2);

@@ -98,11 +98,11 @@ function sumLaunches({
         'stream hold only those that are',
     );
   }
-  // The basis stays the same: steady steps, if there are any and no step is filtered by name.
+  // The basis does not change: steady steps, if there are any and no step is filtered by name.
   const asked = terms.some((t) => t.key === 'step');
   const steady = new Set(report.steps.filter((s) => s.typical).map((s) => s.step));
   const basis = (n: number): boolean => (asked || !report.meta.basis.steady ? true : steady.has(n));
-  // One device, or one step, may take more than the mean: it is the whole of its own shares.
+  // One device or one step may take more than the mean, so it is the whole of its own shares.
   const of = terms
     .filter((t) => t.key === 'dev' || t.key === 'step')
     .map((t) => t.raw)
@@ -153,8 +153,8 @@ function keepEvidence({ sites, any, keep, answer, term }: KeepEvidenceInput): vo
 /** ns and calls of each site in the steps, devices and streams that the terms select. */
 export function siteSums(report: Report, terms: TextTerm[], view: View): void {
   const { sites } = report;
-  // For a kernel that was launched in several places, words may keep some places: then a part of
-  // its launches.
+  // A filter may match only some places of a kernel that was launched in several places. Then a
+  // part of its launches counts.
   const keep = new Float64Array(sites.n).fill(1),
     keepCalls = keep.slice();
   const ofPlaces: ((site: number, place: Place) => boolean)[] = [],

@@ -40,7 +40,7 @@ export function statsOf(durations: Float64Array): LaunchStats {
   };
 }
 
-/** Launches whose site is one of `sites`; only those of steady steps where there are any. */
+/** Launches whose site is one of `sites`; only those of steady steps, if there are steady steps. */
 export function launchesOf(
   report: Report,
   launches: Launches,

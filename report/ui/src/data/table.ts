@@ -93,7 +93,7 @@ export class Chunk {
     if (!column) return this.cached('!none', () => new Uint8Array((this.rows + 7) >> 3).fill(255));
     return this.cached(`?${name}`, () => nullBits(this.bytes(), this.rows, column));
   }
-  /** Raw values. NULL rows hold any value: see `nulls`. Absent: zeros. */
+  /** Raw values. Values of NULL rows have no meaning: see `nulls`. Absent: zeros. */
   ints(name: string): Integers {
     const column = this.columns.get(name);
     if (!column) return this.cached('!zeros', () => new Uint8Array(this.rows));
@@ -152,7 +152,7 @@ export class Chunk {
   }
 }
 
-/** Rows as objects, of columns of one length. */
+/** Rows as objects, from columns of one length. */
 export function rowsOf<T extends object>(columns: { [K in keyof T]: ArrayLike<T[K]> }): T[] {
   const names = Object.keys(columns) as (keyof T)[];
   return Array.from(
@@ -188,7 +188,7 @@ export class Tables {
   }
   rows = (name: string): number => this.index.tables[name]?.rows ?? 0;
 
-  /** A table that lies in one block, already loaded; absent: no rows. */
+  /** A loaded table of a single block; absent: no rows. */
   table(name: string): Chunk {
     let found = this.whole.get(name);
     if (!found) {

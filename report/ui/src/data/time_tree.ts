@@ -30,11 +30,11 @@ export interface TimePart {
   rest?: TimePart[];
 }
 
-/** The parts that hold less than this share of their parent are one sum. */
+/** Parts with less than this share of their parent are joined. */
 const MIN_SHARE = 0.002;
 const MAX_PARTS = 60;
 
-/** The figure of a part in the unit of its level: per step where both have one. */
+/** The figure of a part in the unit of its level: per step if both have a figure per step. */
 export const figureOf = (part: TimePart, perStep: boolean): number =>
   perStep ? part.stepNs || 0 : part.ns;
 
@@ -61,7 +61,7 @@ function labelOf(kind: string, name: string): string {
   return kind === 'op' ? name : `${words}: ${name}`;
 }
 
-/** One part that stands for several: a phase, a kind of op, the small ones. */
+/** One part that represents several: a phase, a kind of op, or the small parts. */
 function groupOf(id: string, label: string, hue: Hue, of: TimePart[]): TimePart {
   return {
     id,
@@ -79,7 +79,7 @@ function groupOf(id: string, label: string, hue: Hue, of: TimePart[]): TimePart 
   };
 }
 
-/** Shares of an op by phase: of a fusion, each phase has the part that the cost model gives it. */
+/** Shares of an op by phase. For a fusion they come from the cost model. */
 function phaseShares(report: Report, op: TimePart, own: string): Map<string, number> {
   const row = op.handle ? report.opOfHandle(op.handle) : -1;
   const out = new Map<string, number>();
@@ -98,7 +98,7 @@ function phaseShares(report: Report, op: TimePart, own: string): Map<string, num
 const scaled = (op: TimePart, by: number, hue: Hue): TimePart =>
   by === 1 ? op : { ...op, hue, ns: op.ns * by, stepNs: op.stepNs * by, p25: NaN, p75: NaN };
 
-/** The ops of a computation by phase; undefined: they have one phase. */
+/** The ops of a computation by phase; undefined: all have the same phase. */
 function byPhase(report: Report, id: string, ops: TimePart[], keys: Map<string, [string, string]>) {
   const groups = new Map<string, TimePart[]>();
   for (const op of ops)
@@ -112,7 +112,7 @@ function byPhase(report: Report, id: string, ops: TimePart[], keys: Map<string, 
   );
 }
 
-/** Ops by phase, or by kind if only one phase is known; as they are if they have one kind. */
+/** Ops by phase, or by kind if only one phase is known. Ungrouped if they have one kind. */
 function grouped(
   report: Report,
   id: string,
@@ -134,7 +134,7 @@ function grouped(
     .sort((a, b) => b.ns - a.ns);
 }
 
-/** The largest parts, and one part for the rest of the parent's time. */
+/** The largest parts, and one part with the remaining time of the parent. */
 function withRest(part: TimePart): void {
   const perStep = isPerStep(part);
   const whole = figureOf(part, perStep);
@@ -165,7 +165,7 @@ const WITHOUT_STEPS: Record<string, string> = {
   shutdown: 'after the main work',
 };
 
-/** Passes over a part whose only child holds all of its time and repeats it. */
+/** Skips a part whose only child has all of its time and the same name. */
 function unchained(part: TimePart): TimePart {
   const only = part.children[0];
   return part.children.length === 1 && part.kind === 'steps' && only?.kind === 'step'
@@ -227,7 +227,7 @@ export const timeTree = perReport((report: Report): TimePart | null => {
   return finish(parts[0]!);
 });
 
-/** The part of this id and all parts above it, the root first; empty: no such part. */
+/** The part with this id and its ancestors, the root first; empty: no such part. */
 export function pathTo(root: TimePart, id: string): TimePart[] {
   if (root.id === id) return [root];
   for (const child of root.children) {
@@ -247,7 +247,7 @@ export interface AnswerDescent {
   path: AnswerPart[];
 }
 
-/** Does the answer name this part ("is"), or a part inside of it ("in")? */
+/** "is" if the answer names this part, "in" if it names a part inside of it. */
 export function answerIn(part: TimePart, descents: AnswerDescent[]): 'is' | 'in' | '' {
   let inside = false;
   for (const { path } of descents) {

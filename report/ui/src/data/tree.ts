@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time as a tree: by model component, source line, Python stack or module. Nodes sum the share rows
+// Time as a tree, by model component, source line, Python stack or module. Nodes sum the share rows
 // below them, by phase.
 
 import { opKind } from '../format';
@@ -81,7 +81,7 @@ export function buildTree(report: Report, view: View, by: TreeBy): Node {
     }
   };
   const counted = new Set<number>();
-  // Largest shares first, so that an op's calls count where most of it is.
+  // Largest shares first, so that the calls of an op count at its largest share.
   const order = Array.from({ length: shares.n }, (_, i) => i).filter(
     (s) => view.shareNs[s]! > 0 && shares.op[s]! >= 0,
   );
@@ -132,10 +132,10 @@ export function buildTree(report: Report, view: View, by: TreeBy): Node {
 function finish(n: Node): void {
   n.children.sort((a, b) => b.ns - a.ns || (a.name < b.name ? -1 : 1));
   n.children.forEach(finish);
-  // One leaf that only repeats its parent is not shown.
+  // A single leaf that only repeats its parent is not shown.
   if (n.children.length === 1 && n.children[0]!.leaf && n.name.endsWith(n.children[0]!.name))
     n.children = [];
-  // Components where nothing branches become one: "decoder/layer_*".
+  // Components without a branch between them become one: "decoder/layer_*".
   for (let i = 0; i < n.children.length; ++i) {
     const c = n.children[i]!;
     const only = c.children[0];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the run that the filter keeps. One rule for all pages: the fact table is op_shares.
-// Every figure is a sum of the kept rows, so that all pages agree.
+// The filtered part of the run. All pages use one rule: the fact table is op_shares, and every
+// figure is a sum of its filtered rows. Figures of different pages therefore agree.
 //
-// Terms about kernels, steps, devices and streams select launches: an op keeps the time of those,
-// divided over its shares as before.
+// Terms about kernels, steps, devices and streams select launches. An op keeps the time of these
+// launches, divided over its shares as before.
 
 import { type Query, type TextKey, parseQuery } from '../filter';
 import type { Shares } from './entities';
@@ -20,8 +20,8 @@ export const wholeOf = (view: View): string =>
   view.filtered ? 'of what the filter leaves' : 'of device time';
 
 /**
- * Where nothing has an instruction, rows are kernels, and numbers are theirs; registers and
- * occupancy those of a launch place.
+ * If no activity has an instruction, rows are kernels, and numbers are those of kernels. Registers
+ * and occupancy are those of a launch place.
  */
 function askKernels(report: Report, view: View): void {
   const { sites, kernels } = report;
@@ -48,7 +48,7 @@ function askKernels(report: Report, view: View): void {
   );
 }
 
-/** Numbers that a folded row sums are tested on the row: on the kept part of all its copies. */
+/** Numbers of folded rows are tested on the row, that is, on the filtered part of all copies. */
 function askOps(report: Report, view: View, fold: boolean): void {
   const { ops, shares } = report;
   const waste = ops.waste.map((w, r) => (w * view.opNs[r]!) / ops.ns[r]!);
@@ -129,7 +129,7 @@ function keepShares({ texts, ofSites, report, shares, kept, view }: KeepSharesIn
   }
 }
 
-/** `fold`: copies of one instruction are one row. */
+/** `fold`: copies of one instruction become one row. */
 export function computeView(report: Report, text: string, fold = true): View {
   const { ops, shares, sites } = report;
   const query = parseQuery(
@@ -175,7 +175,8 @@ export function computeView(report: Report, text: string, fold = true): View {
         of.forEach(([op, part]) => {
           if (op < 0) return;
           ns[op]! += view.siteNs[s]! * part;
-          // A graph that was recorded as one row belongs to several ops: it is no call of one.
+          // A graph that was recorded as one row belongs to several ops and is not a call of any of
+          // them.
           if (part < 1) return;
           calls[op]! += view.siteCalls[s]!;
           launches[op]! += sites.calls[s]!;

@@ -8,7 +8,7 @@ import type { View } from './view_type';
 import { type NumberTerm, keepsNothing } from './view_terms';
 
 /**
- * The value that a number term tests: time and calls of the shown row, else those of the op or
+ * The value that a number term tests: time and calls of the shown row; other values of the op or
  * launch place.
  */
 export interface Asked {
@@ -78,8 +78,7 @@ export function askNumbers(
 }
 
 /**
- * "dur goes from 1.2 µs to 3.4 ms": what ops with time have, in the unit that the key is written
- * in.
+ * "dur goes from 1.2 µs to 3.4 ms": the values of ops with time, in the unit of the key.
  */
 function numbersThere(report: Report, term: NumberTerm, values: number[]): string {
   const known = values.filter((v) => !isNaN(v));

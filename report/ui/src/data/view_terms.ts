@@ -64,7 +64,7 @@ export function shareTest(report: Report, term: TextTerm): ((share: number) => b
     case 'type':
       return perOp((r) => any(ops.opcode[r]!));
     case null: {
-      // Without instructions, the filter tests kernels one by one: siteSums.
+      // Without instructions, kernels are filtered separately: siteSums.
       const kernel = report.bare ? null : kernelTest(report, term);
       const inOp = perOp(
         (r) =>
@@ -86,7 +86,7 @@ export function shareTest(report: Report, term: TextTerm): ((share: number) => b
   }
 }
 
-/** Does the kernel of a site have the name, or the handle? */
+/** True if the kernel of a site has the name or the handle. */
 export function kernelTest(report: Report, term: TextTerm): (site: number) => boolean {
   const k = report.kernels,
     tests = term.values.map(matcher);
@@ -116,7 +116,7 @@ export function opsHit(report: Report, term: TextTerm): boolean[] {
 }
 
 /**
- * Without instructions, words and names of framework ops also match the host ranges around the
+ * Without instructions, words and names of framework ops also match host ranges around the
  * launches.
  */
 export const asksPlaces = (report: Report, key: TextTerm['key']): boolean =>

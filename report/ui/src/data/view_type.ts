@@ -10,7 +10,7 @@ export interface View {
   waiting: boolean;
   /** Terms that could not be applied, in words. */
   notes: string[];
-  /** ns of each share row that is kept. */
+  /** Filtered time of each share row in ns. */
   shareNs: Float64Array;
   opNs: Float64Array;
   opCalls: Float64Array;
@@ -18,13 +18,13 @@ export interface View {
   siteNs: Float64Array;
   siteCalls: Float64Array;
   total: number;
-  /** The whole of `total`: device time of the filtered devices and steps, else of all. */
+  /** The whole of `total`: device time of the filtered devices and steps, or of all. */
   full: number;
-  /** Names that whole: "of device time of dev:1". */
+  /** Describes that whole: "of device time of dev:1". */
   of: string;
   /** Divides sums into figures per step of one device. */
   divisor: number;
-  /** Ops with time left, by time. */
+  /** Ops with filtered time, by time. */
   ops: number[];
   /** Is a launch in the filtered devices, streams and steps? */
   keeps: (of: { device: number; stream: number }, step: number) => boolean;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The filter as chips and lists, and the time that is left.
+// The filter as chips and lists, and the filtered time.
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';

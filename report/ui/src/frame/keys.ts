@@ -24,7 +24,7 @@ interface UseKeysInput {
   report: Report;
 }
 
-/** Keys of all pages, and clicks beside an open menu. */
+/** Keys of all pages, and clicks outside of an open menu. */
 export function useKeys({
   setPalette,
   help,
@@ -47,7 +47,8 @@ export function useKeys({
         else if (palette) setPalette(false);
         else if (closeMenus()) return;
         else if (!typing) {
-          // The innermost first: what is open, what the timeline singles out, the filter.
+          // Escape closes the innermost object: an open menu, the selection of the timeline, the
+          // filter.
           const { sel, page, args } = getState(),
             part = page === 'timeline' && ['al', 'a'].find((key) => args[key]);
           navigate(sel !== '' ? { sel: '' } : part ? { args: { [part]: undefined } } : { f: '' });
@@ -96,7 +97,7 @@ export function useKeys({
         return done();
       }
       if (to) {
-        // Acts on the selection, else on the row that j and k have reached.
+        // Acts on the selection, or else on the row selected with j and k.
         const line = now.sel === '' ? table?.line() : undefined;
         const row = line?.entity;
         if (to === 'timeline' && line?.timeline) navigate({ page: to, ...line.timeline });
@@ -111,7 +112,7 @@ export function useKeys({
         return done();
       }
     };
-    // A click beside an open menu closes it, and does nothing to the row that it covers.
+    // A click outside of an open menu closes the menu and does not act on the row below it.
     const onClick = (e: MouseEvent): void => {
       setNote('');
       const on = e.target as HTMLElement,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search box with its offers.
+// The search box with its suggestions.
 
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -15,8 +15,8 @@ export function Search({ report, f }: { report: Report; f: string }): VNode {
   const hint = useMemo(() => example(report), [report]);
   const timer = useRef(0),
     entered = useRef(false);
-  // The typed text goes to the address a little later, and comes back as `f` later still. It must
-  // not remove letters that were typed meanwhile.
+  // The typed text is written to the address with a delay, and returns as `f` later. It must not
+  // remove letters that were typed meanwhile.
   const sent = useRef(f);
   useEffect(() => {
     if (f === sent.current) return;
@@ -37,7 +37,7 @@ export function Search({ report, f }: { report: Report; f: string }): VNode {
     const next = text.replace(/(?:"[^"]*"?|[^\s"])*$/, '') + offer.text;
     setText(next);
     setAt(-1);
-    // A key alone selects nothing yet: its values are offered next.
+    // A key alone selects nothing. Its values are suggested next.
     if (/[:>]$/.test(offer.text)) return;
     setOpen(false);
     commit(next, true);
@@ -88,8 +88,8 @@ export function Search({ report, f }: { report: Report; f: string }): VNode {
             entered.current = true;
             return;
           } else if (e.key === 'Escape') e.currentTarget.blur();
-          // Right after Enter "/" goes where the keys already are, as it does elsewhere: it is no
-          // letter of the filter.
+          // Directly after Enter, "/" focuses the search box, as elsewhere, and is not typed into
+          // the filter.
           else if (e.key === '/' && entered.current) e.preventDefault();
           entered.current = false;
         }}

@@ -33,7 +33,7 @@ export function Tabs({ page, report }: { page: Page; report: Report }): VNode {
   const box = useRef<HTMLDivElement>(null);
   const [more, setMore] = useState(false);
   useEffect(() => {
-    // The edge shows that there are more tabs to the right.
+    // The edge indicates further tabs to the right.
     const el = box.current!,
       look = (): void => setMore(el.scrollWidth - el.clientWidth - el.scrollLeft > 8);
     look();

@@ -2,7 +2,8 @@
 // A layered layout for graphs of up to about a hundred nodes (Sugiyama's scheme; Gansner et al., "A
 // Technique for Drawing Directed Graphs", 1993). Ranks are longest paths, and long edges have dummy
 // nodes. The order is by medians with the fewest crossings. Coordinates are an exact isotonic
-// projection, so that edges run straight. The usual library is a fifth of the page's size budget.
+// projection, so that edges are straight. The usual library would take a fifth of the page's size
+// budget.
 
 import { sumBy } from '../format';
 
@@ -50,7 +51,7 @@ function routeEdges({ pairs, boxes, left, top, tall }: RouteEdgesInput): Edge[] 
   for (const p of pairs.values()) {
     const a = boxes.get(p.from.id)!,
       b = boxes.get(p.to.id)!;
-    // Ends spread along the box, in the direction of the other end.
+    // Distributes the ends of edges along the box, in the direction of the other end.
     const spread = (box: Box, toward: number): number =>
       Math.max(
         box.x + 14,
@@ -99,7 +100,7 @@ function boxesOf(layers: LayoutNode[][], gapY: number, vs: Map<number, LayoutNod
   return { boxes, left, top, tall, right, y };
 }
 
-/** Each node moves towards the mean of its neighbours; order and distances hold. */
+/** Each node moves towards the mean of its neighbours. Order and minimum distances are kept. */
 function placeNodes(gapX: number, layers: LayoutNode[][]): void {
   const distance = (a: LayoutNode, b: LayoutNode): number =>
     (a.w + b.w) / 2 + (a.dummy && b.dummy ? gapX / 2 : gapX);
@@ -226,7 +227,7 @@ function addDummies(
   }
 }
 
-/** Ranks: longest path from the sources; then sources move down to where they are used. */
+/** Ranks are longest paths from the sources. Sources are then moved down to their first use. */
 function rankLayers(
   vs: Map<number, LayoutNode>,
   pairs: Map<string, { from: LayoutNode; to: LayoutNode; chain: LayoutNode[] }>,
@@ -267,13 +268,14 @@ function rankLayers(
   const layers: LayoutNode[][] = [];
   const put = (v: LayoutNode): void => void (layers[v.rank] ??= []).push(v);
   order.forEach(put);
-  for (const v of vs.values()) if (!placed.has(v)) put(v); // Only where there was a cycle.
+  for (const v of vs.values()) if (!placed.has(v)) put(v); // Only if the graph had a cycle.
   for (let i = 0; i < layers.length; ++i) layers[i] ??= [];
   return layers;
 }
 
 /**
- * `edges` go from operand to user; the graph has no cycles (an edge that closes one is not drawn).
+ * `edges` go from operand to user. The graph has no cycles (an edge that would close one is not
+ * drawn).
  */
 export function layout(
   sizes: { id: number; w: number; h: number }[],
@@ -292,7 +294,7 @@ export function layout(
     if (pairs.has(key) || pairs.has(`${e.to}>${e.from}`)) continue;
     pairs.set(key, { from: vs.get(e.from)!, to: vs.get(e.to)!, chain: [] });
   }
-  // Ranks: longest path from the sources; then sources move down to where they are used.
+  // Ranks are longest paths from the sources. Sources are then moved down to their first use.
   const layers = rankLayers(vs, pairs);
   addDummies(pairs, layers);
 
@@ -308,7 +310,7 @@ export function layout(
   return { boxes, edges: out, width: right - left, height: Math.max(0, y - gapY) };
 }
 
-/** A smooth path through the points, vertical where it leaves and enters. */
+/** A smooth path through the points that is vertical at both ends. */
 export function smooth(points: [number, number][]): string {
   let d = `M${points[0]![0].toFixed(1)} ${points[0]![1].toFixed(1)}`;
   for (let i = 1; i < points.length; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which instructions to draw around one: those that cost most come first, not those that are near.
+// Selects the instructions to draw around one instruction: the costliest ones, not the nearest.
 
 import { isFree, type Hlo } from '../data/hlo';
 import type { Report } from '../data/report';
@@ -25,7 +25,7 @@ const isSmall = (hlo: Hlo, i: number): boolean =>
   (hlo.opcode[i] === 'iota' && !(hlo.op[i]! >= 0)) ||
   hlo.opcode[i] === 'partition-id';
 
-/** Operands with what is free between folded away. */
+/** Operands of an instruction; nodes without cost in between are skipped. */
 export function realOperands(hlo: Hlo, i: number): Map<number, number> {
   const out = new Map<number, number>();
   const seen = new Set<number>();
@@ -57,7 +57,7 @@ export function realUsers(hlo: Hlo, i: number): Map<number, number> {
 export function timeOf(report: Report, hlo: Hlo, i: number): number {
   const own = hlo.op[i]! >= 0 ? report.ops.ns[hlo.op[i]!]! : 0;
   if (own > 0 || !['while', 'conditional', 'call'].includes(hlo.opcode[i]!)) return own;
-  // A loop takes what its body takes.
+  // The time of a loop is the time of its body.
   let sum = 0;
   for (const c of hlo.called(i)) {
     const begin = hlo.computations.begin[c]!,
@@ -67,14 +67,14 @@ export function timeOf(report: Report, hlo: Hlo, i: number): number {
   return sum;
 }
 
-/** "f32[5,7]" and "1,0" of a shape, of the first part of a tuple; not its memory space. */
+/** "f32[5,7]" and "1,0" of a shape, or of the first part of a tuple, without its memory space. */
 const layoutOf = (shape: string): string[] =>
   (/^\(?(\w+\[[^\]]*\])\{([\d,]*(?::[^S}]*)?)/.exec(shape) ?? []).slice(1);
 
 type Shapes = Pick<Hlo, 'opcode' | 'kind' | 'shape' | 'operands'>;
 /**
- * A transpose, or a copy that leaves the same array in another order: not one to other memory, nor
- * a slice of it.
+ * A transpose, or a copy that writes the same array in another order. Copies to other memory and
+ * slices are not included.
  */
 export const changesLayout = (hlo: Shapes, i: number): boolean => {
   if (hlo.opcode[i] === 'transpose' || hlo.kind[i] === 'transpose') return true;
@@ -90,8 +90,8 @@ export const changesLayout = (hlo: Shapes, i: number): boolean => {
   );
 };
 /**
- * A copy from or to the host's memory, which XLA calls space 5: the device's bandwidth is no bound
- * of it.
+ * A copy from or to the host's memory, which is XLA's memory space 5. The device's bandwidth is not
+ * its bound.
  */
 export const movesToHost = (hlo: Shapes, i: number): boolean =>
   hlo.kind[i] === 'copy' && [i, ...hlo.operands(i)].some((k) => hlo.shape[k]!.includes('S(5)'));
@@ -118,8 +118,8 @@ export function neighbourhood(
     known.add(i);
     const weight = Math.min(1, Math.sqrt(timeOf(report, hlo, i) / most));
     const size = bytes > 0 ? Math.min(1, Math.log10(bytes) / 10) : 0;
-    // Nodes without time that lead nowhere come after nodes with time. Far from the centre, they
-    // are left out.
+    // Nodes without time that lead to no other node are drawn after nodes with time. Far from the
+    // centre, they are omitted.
     const idle = hlo.opcode[i] !== 'parameter' ? 0 : dist > 1 ? 2 : 0.8;
     heap.push({ i, dist, from, cost: dist + idle - 0.9 * weight - 0.4 * size });
   };
@@ -136,7 +136,7 @@ export function neighbourhood(
     if (n.dist > 6) break;
     if (hlo.opcode[n.i] === 'parameter' && ++parameters > Math.max(2, limit / 5)) continue;
     if (n.from >= 0) {
-      // A value that everything reads would fill the page with its readers.
+      // A value with very many readers would fill the page with them.
       const c = users.get(n.from) ?? 0;
       if (c >= (n.from === centre ? 6 : 3)) continue;
       users.set(n.from, c + 1);
@@ -165,7 +165,10 @@ export function neighbourhood(
   return { nodes: [...chosen], links, more, ports };
 }
 
-/** Visible reasons why an instruction is not fused with its user; a guess, and marked as one. */
+/**
+ * Visible reasons why an instruction is not fused with its user. The reasons are guesses and are
+ * marked as such.
+ */
 export function whyNotFused(hlo: Hlo, i: number, user: number): string[] {
   const out: string[] = [];
   const n = realUsers(hlo, i).size;

@@ -23,7 +23,7 @@ function moveBefore(columns: Column<Row>[], id: string, next: string): void {
   columns.splice(at(next), 0, ...columns.splice(at(id), 1));
 }
 
-/** The time of both runs that the changes lead between: of a typical step, else on the device. */
+/** The time of both runs that the changes explain: of a typical step, or else on the device. */
 function endsOf(report: Report): { base: number; now: number } | null {
   const { base, basis } = report.meta;
   const c = base?.compare;
@@ -37,7 +37,7 @@ export function ComparePage(): VNode {
   const { report, state } = useReport();
   const allChanges = state.args['all'] === '1';
   const c = compared(report);
-  // A view of one row is useless.
+  // A view with a single row is useless.
   const views = GROUPINGS.filter(
     ([id]) => id === 'op' || (c && c.groups.by.filter((b) => b === id).length > 1),
   );
@@ -65,12 +65,13 @@ export function ComparePage(): VNode {
     );
   const unit = meta.per_step ? 'ms per step of one device' : 'ms of the whole run';
   const whole = wholeDifference(c);
-  // The longer time of one call, times the calls of this run. Another number of calls is no part of
-  // it.
+  // The longer time of one call, multiplied by the calls of this run. The difference in the number
+  // of calls is excluded.
   const each = (r: Row): number => r.now - (r.base * r.calls) / r.baseCalls;
   const uneven = rows.some((r) => !sameCount(r.baseCalls, r.calls));
   const sort = state.args['s'] ?? (uneven && !meta.per_step ? '-each' : '-delta');
-  // A small window keeps what leads and why: the rest scrolls sideways.
+  // In a small window, the main columns and the reason remain visible; the other columns scroll
+  // sideways.
   const narrow = window.innerWidth <= 600,
     from = (px: number): Partial<Column<Row>> => (narrow ? { asked: true } : { from: px });
   const two = window.innerWidth < 1400 && rows.some((r) => r.why.length > 48);

@@ -10,7 +10,7 @@ import { LinkedText, Handle } from '../links';
 import { DimText, SmallText, DefinitionList, Definition, NumberCell } from '../text';
 import { Buttons, Section } from './section';
 
-/** The figure of a piece of evidence, in its unit. */
+/** The value of a piece of evidence, with its unit. */
 const figureOf = ({ value, unit }: EvidenceItem): string =>
   typeof value === 'number' ? inUnit(value, unit ?? '') : (value ?? '');
 

@@ -56,7 +56,7 @@ export function HloSections({ row }: { row: number }): VNode | null {
     </>
   );
 }
-/** Names, comments and attributes of HLO text in their colours; text nodes only. */
+/** Colours names, comments and attributes of HLO text; creates text nodes only. */
 const KEYWORDS = 'ROOT|calls|kind|dimensions|custom_call_target|to_apply|body|condition';
 /** Comments, names and keywords of HLO text. */
 const TOKENS = new RegExp(`(//[^\\n]*)|(%[\\w.-]+)|(\\b(?:${KEYWORDS})\\b=?)`, 'g');

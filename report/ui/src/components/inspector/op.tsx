@@ -39,8 +39,8 @@ import { OpNamePath, Stack, ownFirst } from './stack';
 import { Sums } from './sums';
 
 /**
- * Bytes of a call. For a copy also its direction, as far as the shapes show it, and its rate. The
- * work that copy-done waits for may have begun earlier.
+ * Bytes of a call. A copy also has its rate, and its direction if the shapes show it. The work that
+ * copy-done waits for may have begun earlier.
  */
 function traffic(report: Report, op: number): string {
   const { ops } = report,
@@ -176,7 +176,7 @@ function OpKernels({ kernels, mine }: { kernels: number[]; mine: number[] }): VN
     </Section>
   );
 }
-/** How near an op is to its roof, and what limits its occupancy. */
+/** Distance of an op from its roof, and the limit of its occupancy. */
 function OpLimits({ op, occSite }: { op: number; occSite: number | undefined }): VNode {
   const { report } = useReport();
   const { ops, sites } = report;

@@ -119,7 +119,10 @@ export function OpLaunches({ op }: { op: number }): VNode {
     </Section>
   );
 }
-/** How much of it the step waits for, and the command that replays the step with a change. */
+/**
+ * The share of its time that the step waits for, and the command that replays the step with a
+ * change.
+ */
 export function OpOnPath({ op }: { op: number }): VNode | null {
   const { report } = useReport();
   const { ops } = report;

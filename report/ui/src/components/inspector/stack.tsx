@@ -4,7 +4,7 @@
 import type { VNode } from 'preact';
 import { LinkedText } from '../links';
 
-/** The file of a frame: of "/x/model.py:7 call" it is "/x/model.py". */
+/** The file of a frame: "/x/model.py" of "/x/model.py:7 call". */
 function fileOf(frame: string): string {
   return frame.replace(/:\d+(?: .*)?$/, '');
 }
@@ -15,7 +15,7 @@ export function ownFirst(frames: string[], userFiles: ReadonlySet<string>): stri
   const isOwn = (f: string): boolean => userFiles.has(fileOf(f));
   return [...inner.filter(isOwn), ...inner.filter((f) => !isOwn(f))];
 }
-/** Frames with the file's last name only; the full path on hover. */
+/** Frames with the last component of the file only; the full path is a tooltip. */
 
 export function Stack({ frames }: { frames: string[] }): VNode {
   return (
@@ -28,7 +28,7 @@ export function Stack({ frames }: { frames: string[] }): VNode {
     </ol>
   );
 }
-/** op_name with its wrappers pale and its last component bold; breaks only after a slash. */
+/** op_name with pale wrappers and a bold last component; lines break only after a slash. */
 
 const TRANSFORMS = ['p?jit', 'jvp', 'transpose', 'checkpoint', 'rematted_computation', 'vmap'];
 const TRANSFORMATION = new RegExp(`^(${[...TRANSFORMS, 'while', 'body'].join('|')})\\b.*[(/]`);
@@ -50,7 +50,7 @@ export function OpNamePath({ text }: { text: string }): VNode {
     <span class="opname">
       {parts
         .flatMap((p, i) => {
-          // Parameters of the primitive are no part of its name.
+          // Parameters of the primitive do not belong to its name.
           const at = i === parts.length - 1 ? p.search(/.\[/) + 1 : 0;
           return at > 0 ? [p.slice(0, at), p.slice(at)] : [p];
         })

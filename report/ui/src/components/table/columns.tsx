@@ -14,13 +14,13 @@ export interface Column<T> {
   /** Longer, for screen readers and the tooltip of the heading. */
   title?: string;
   num?: boolean;
-  /** Pixels; undefined: takes what is left. */
+  /** Width in pixels; undefined: the remaining width. */
   width?: number;
   /** Hidden when the table is narrower than this. */
   from?: number;
-  /** The user chose the column: it hides no other column, and the table scrolls sideways. */
+  /** The user chose the column. It hides no other column, and the table scrolls sideways. */
   asked?: boolean;
-  /** `px`: what the column has. Absent: what is copied, as text. */
+  /** `px`: width of the column. Absent: text to be copied. */
   cell?: (row: T, px: number) => ComponentChildren;
   /** The value to sort by; absent: the column does not sort. */
   sort?: (row: T) => number | string;
@@ -28,18 +28,18 @@ export interface Column<T> {
   raw?: (row: T) => number | string | null;
   /** Text of a cell without a figure. */
   none?: string;
-  /** How a copied number reads in text and Markdown: as its cell does. */
+  /** Text of a copied number in text and Markdown: the text of its cell. */
   show?: (value: number) => string;
   /** Heading of the copy, if the label alone is ambiguous. */
   as?: string;
-  /** An additional column of the CSV under its own name: the exact sum behind the figure. */
+  /** An additional column of the CSV with its own name: the exact sum behind the figure. */
   exact?: [string, (row: T) => number | null];
   head?: ComponentChildren;
   cls?: string;
 }
 
 /**
- * A column of figures: one function gives the value that is sorted, copied and shown. A value that
+ * A column of figures. One function returns the value to be sorted, copied and shown. A value that
  * is not finite is not known.
  */
 export const figures = <T,>(
@@ -59,7 +59,7 @@ export const figures = <T,>(
   ...more,
 });
 
-/** A column of times: `ns` is the value behind a heading in ms. */
+/** A column of times. The heading has the unit ms; `ns` returns the value. */
 export const times = <T,>(
   id: string,
   label: string,
@@ -102,11 +102,13 @@ export const words = <T,>(
 export interface Line<T> {
   key: string;
   row?: T;
-  /** Group headings, "others", totals: cells by column id, the first spans `span` columns. */
+  /**
+   * Group headings, "others" and totals: cells by column id; the first cell spans `span` columns.
+   */
   kind?: 'group' | 'others' | 'total' | 'detail';
   cells?: Record<string, ComponentChildren>;
   lead?: ComponentChildren;
-  /** The lead in copies, where it is no plain text. */
+  /** The text of the first cell in copies, if the cell is not plain text. */
   text?: string;
   ns?: number;
   testid?: string;
@@ -121,11 +123,11 @@ export interface Line<T> {
   timeline?: Change;
 }
 
-/** The op of a row, where it has one: -1 is none. */
+/** The op of a row; -1: none. */
 export const opEntity = (op: number): Entity | undefined =>
   op >= 0 ? { type: 'op', row: op } : undefined;
 
-/** Lines may be made as they come into sight; an array is one. */
+/** Lines may be created when they become visible; an array has all lines. */
 export interface Lines<T> {
   readonly length: number;
   slice(from: number, to: number): Line<T>[];

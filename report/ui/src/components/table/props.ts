@@ -11,23 +11,23 @@ export interface TableProps<T> {
   sort?: string | undefined;
   onSort?: (sort: string) => void;
   selected?: string;
-  /** Hears which columns there is room for. */
+  /** Called with the columns that fit. */
   onShown?: (ids: string[]) => void;
-  /** Absent: a row opens its entity, or what it filters for; one that has neither is no button. */
+  /** Absent: a row opens its entity, or sets its filter. A row with neither is no button. */
   onOpen?: (line: Line<T>) => void;
   /** A click on the row leads nowhere, but shows the reason. */
   opens?: (line: Line<T>) => boolean;
-  /** Headings of groups span the columns before this one. */
+  /** Headings of groups span the columns before this column. */
   span?: string;
   rowTestid?: (line: Line<T>) => string | undefined;
-  /** Fills the height of the window and scrolls inside; else all rows are drawn. */
+  /** Fills the height of the window and scrolls inside; otherwise all rows are drawn. */
   fill?: boolean;
   /** The page's main table: answers to j, k, Enter, e. */
   primary?: boolean;
   fileName?: string;
-  /** Extra line for copies: what is filtered. */
+  /** Additional line in copies: the filter. */
   note?: string;
   cls?: string;
-  /** Rows have room for two lines of what is long. */
+  /** Rows have space for two lines of long text. */
   twoLines?: boolean;
 }

@@ -10,7 +10,7 @@ import type { TableProps } from './props';
 
 export const ROW_HEIGHT = 24;
 
-/** Pixels of a name that can be read. */
+/** Minimum width in pixels of a readable name. */
 const LEAST = 190;
 
 export const MAX_HEIGHT = 8_000_000;
@@ -24,7 +24,7 @@ export function tableWidths<T>(p: TableProps<T>, columns: Column<T>[], wide: num
   // Columns without a width share the remaining space.
   const set = sumBy(columns, (c) => c.width ?? 0),
     shared = columns.filter((c) => c.width === undefined).length;
-  // In a narrow window names keep a width to be read in, and sentences one of a few lines; the
+  // In a narrow window, names keep a readable width and sentences the width of a few lines; the
   // table scrolls in its box.
   const narrow = wide < 760,
     least = p.cls?.includes('wraps') ? 440 : shared < 2 ? 196 : narrow ? 130 : LEAST;
@@ -68,7 +68,7 @@ export function useBoxSize<T>(
   }, [p.fill]);
 }
 
-/** A number is never cut: its column grows to fit, and names give way. */
+/** Numbers are never cut: their column grows, and names become narrower. */
 export function useGrownWidths<T>(
   printing: boolean,
   box: RefObject<HTMLDivElement>,
@@ -102,7 +102,7 @@ export function useGrownWidths<T>(
   });
 }
 
-/** Names keep a readable width: columns for wide tables are left out first. */
+/** Names keep a readable width. Columns that are shown in wide tables only are omitted first. */
 export function useVisibleColumns<T>(
   p: TableProps<T>,
   wide: number,
@@ -112,7 +112,8 @@ export function useVisibleColumns<T>(
     const own = p.columns
       .filter((c) => c.from === undefined || wide >= c.from)
       .map((c) => (grown[c.id]! > c.width! ? { ...c, width: grown[c.id]! } : c));
-    // Names keep a width to be read in: what shows in wide tables only gives way first.
+    // Names keep a readable width. Columns that are shown in wide tables only become narrower
+    // first.
     for (;;) {
       const fits = wide - sumBy(own, (c) => (!c.asked && c.width) || 0),
         since = own.map((c) => (c.width !== undefined && c.from) || 0),

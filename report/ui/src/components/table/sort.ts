@@ -13,7 +13,7 @@ export function sorted<T>(rows: T[], columns: Column<T>[], sort: string): T[] {
   const order = rows.map((_, i) => i);
   const sign = down ? -1 : 1;
   if (keys.every((k) => typeof k === 'number')) {
-    // NaN (not known) goes last in either direction.
+    // NaN (not known) is last in both directions.
     const n = keys;
     order.sort((a, b) => {
       const x = n[a]!,

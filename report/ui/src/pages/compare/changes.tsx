@@ -81,7 +81,7 @@ interface ChangeTableProps {
   ends: { base: number; now: number } | null;
 }
 
-/** A bar from one time to another, on the scale of all of them. */
+/** A bar from one time to another, on the common scale of all changes. */
 function FallBar({ from, to, fall }: { from: number; to: number; fall: Fall }): VNode {
   const x = (ns: number): number => (100 * (ns - fall.low)) / (fall.high - fall.low);
   const way = from === fall.low ? 'end' : to > from ? 'worse' : 'better';

@@ -24,8 +24,8 @@ const callsText = (r: Row): string => {
 };
 
 /**
- * A bar to the right for what became slower, to the left for what became faster; what ran another
- * number of times became neither.
+ * A bar to the right for slower rows, and to the left for faster ones. Rows with another number of
+ * runs are neither.
  */
 function DeltaBar({ ns, max, alike }: { ns: number; max: number; alike: boolean }): VNode {
   const part = max > 0 ? Math.min(1, Math.abs(ns) / max) * 50 : 0;

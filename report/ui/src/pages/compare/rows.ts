@@ -39,7 +39,7 @@ export function rowLinks(
   state: State,
 ) {
   const opOf = (r: Row): number => (r.at < 0 ? -1 : c.opOfRow[r.at]!);
-  // A row of kernels without instructions has the name that they share: the largest of them.
+  // A row of kernels without instructions has the name of its largest kernel.
   const kernelOf = (name: string): Entity | undefined => {
     const { kernels } = report;
     const row = kernels.name.reduce(

@@ -60,10 +60,10 @@ bool AlternateInFixedRatio(const std::vector<Work>& works, uint32_t rarest,
   return false;
 }
 
-// The unit that runs once per step, if `heavy` runs in the loop: between two runs of it, `heavy`
-// runs equally often, in most of its periods. A step ends with an update of the parameters: among
-// units with optimizer work, the one with the most device time is chosen. Otherwise the rarest unit
-// is. `heavy` itself without such a unit.
+// Returns the unit that runs once per step, if `heavy` runs in the loop. Between two of its runs,
+// `heavy` runs equally often, in most of its periods. A step ends with an update of the parameters,
+// so units with optimizer work have priority, the one with the most device time first. Otherwise
+// the rarest unit is returned, or `heavy` itself without such a unit.
 uint32_t StepUnitOf(const std::vector<Work>& works, const std::vector<Total>& totals,
                     const WorkNames& names, uint32_t heavy) {
   struct Count {

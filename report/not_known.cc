@@ -64,9 +64,12 @@ std::vector<Sentence> NotKnown(const RunView& view) {
                                 Duration(static_cast<double>(ns) / static_cast<double>(runs)))));
   }
   if (const int64_t count = sum_of("runs_without_length"); count > 0) {
-    add(count == 1 ? std::string("1 execution of a long op has 0 ns: its time may be counted for later ops")
-                   : fmt::format("{} executions of long ops have 0 ns: their time may be counted for later ops",
-                                 Thousands(count)));
+    add(count == 1
+            ? std::string(
+                  "1 execution of a long op has 0 ns: its time may be counted for later ops")
+            : fmt::format(
+                  "{} executions of long ops have 0 ns: their time may be counted for later ops",
+                  Thousands(count)));
   }
   constexpr auto kUnknown = static_cast<size_t>(model::Phase::kUnknown);
   const int64_t unknown = view.phases[kUnknown] - view.none_phases[kUnknown];

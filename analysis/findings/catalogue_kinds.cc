@@ -137,10 +137,11 @@ constexpr auto kKinds = std::to_array<FindingKind>({
      .saves = "those gaps"},
     {.id = "hidden_products",
      .question = "Do products run in threads that the profile of a CPU does not show?",
-     .condition = "only on a CPU. Inside executions, gaps of at least 50 us are a quarter of the "
-                  "step, before ops that read the result of a product. From 2 % on, \"not checked\" "
-                  "lists them. XLA:CPU runs large products in threads outside of the profile. Gaps "
-                  "that are too long for the product at 2 GFLOP/s do not count",
+     .condition =
+         "only on a CPU. Inside executions, gaps of at least 50 us are a quarter of the "
+         "step, before ops that read the result of a product. From 2 % on, \"not checked\" "
+         "lists them. XLA:CPU runs large products in threads outside of the profile. Gaps "
+         "that are too long for the product at 2 GFLOP/s do not count",
      .saves = "those gaps"},
     {.id = "host_callback",
      .question = "Does a Python callback stop the device?",

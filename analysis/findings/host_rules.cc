@@ -86,8 +86,7 @@ Evidence LaunchEvidence(const Context& context, const LaunchGaps& sums) {
                  context.PerStep(sums.launched), "ns");
   }
   if (const model::LaunchQueueRow* row = context.launch_queue) {
-    evidence.AddReal("launches that found the device idle", CallsOnIdlePct(context),
-                     "%");
+    evidence.AddReal("launches that found the device idle", CallsOnIdlePct(context), "%");
     evidence.Add("launches outstanding, median" + WhoseQueue(context), row->outstanding_p50,
                  "count");
     evidence.Add("from host call to start on the device, median" + WhoseQueue(context),

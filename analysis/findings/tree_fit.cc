@@ -170,9 +170,9 @@ bool StepsAreMost(const std::vector<model::TimeTreeRow>& tree) {
   return false;
 }
 
-// Savings of a run and savings per step are two lists. The first sentence of the answer is about the
-// time that is most of the run, and the first list, too. Findings without saving at the start and at
-// the end stay there.
+// Savings of a run and savings per step are two lists. The first sentence of the answer is about
+// the time that is most of the run, and the first list, too. Findings without saving at the start
+// and at the end stay there.
 void SeparateRunFromSteps(const std::vector<model::TimeTreeRow>& tree,
                           std::vector<model::FindingRow>& findings) {
   const auto has_saving = [](const model::FindingRow& finding) {

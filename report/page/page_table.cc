@@ -47,7 +47,8 @@ Range RangeOf(const std::vector<int64_t>& values, const std::vector<uint8_t>& nu
     range.max = first ? values[i] : std::max(range.max, values[i]);
     first = false;
   }
-  range.exact = range.min >= -kMaxExactInteger && range.max <= kMaxExactInteger && range.max - range.min <= kMaxExactInteger;
+  range.exact = range.min >= -kMaxExactInteger && range.max <= kMaxExactInteger &&
+                range.max - range.min <= kMaxExactInteger;
   return range;
 }
 

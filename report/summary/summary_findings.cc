@@ -66,10 +66,9 @@ SummaryLines FindingsBlock::Lines() const {
   if (has_sources) beside[2] = std::clamp(beside[2], 6, kMaxSourceWidth);
   // A title that is wider than the remaining columns continues in the next line.
   const int room = std::max(width_ - beside[0] - beside[1] - beside[2] - 3 - 2, 20);
-  std::vector<TextColumn> columns = {
-      {.heading = "action", .flexible = true},
-      {.heading = saves_heading, .right = true},
-      {.heading = std::string(kConfidenceHeading)}};
+  std::vector<TextColumn> columns = {{.heading = "action", .flexible = true},
+                                     {.heading = saves_heading, .right = true},
+                                     {.heading = std::string(kConfidenceHeading)}};
   if (has_sources) columns.push_back({.heading = "source", .at_most = kMaxSourceWidth});
   TextTable table(std::move(columns));
   for (size_t i = 0; i < count; ++i) {

@@ -90,9 +90,8 @@ TEST(SampledIdle, EnvironmentWithTheNameOfAFrameworkIsNoFramework) {
   loop.Sample(7, 0, numpy, ThreadState::kNative);
   loop.Sample(7, 10, jax, ThreadState::kNative);
   loop.Sample(7, 15, loop.waits, ThreadState::kLock);
-  EXPECT_THAT(loop.Divide({{0, 15}}),
-              ElementsAre(Pair("dispatch:train.py(10): train:asarray", 5),
-                          Pair("host:train.py(31): load:", 10)));
+  EXPECT_THAT(loop.Divide({{0, 15}}), ElementsAre(Pair("dispatch:train.py(10): train:asarray", 5),
+                                                  Pair("host:train.py(31): load:", 10)));
 }
 
 TEST(SampledIdle, SampleStandsForTheTimeToTheNextOne) {

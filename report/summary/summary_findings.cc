@@ -33,6 +33,16 @@ std::string Labelled(std::string_view label, const std::string& text) {
   return fmt::format("{:<{}}{}", label, kLabelColumns, text);
 }
 
+// Savings of the run and savings per step are two lists, one after the other.
+bool HasTwoLists(const std::vector<FindingFigure>& findings, size_t count) {
+  bool of_run = false, per_step = false;
+  for (size_t i = 0; i < count; ++i) {
+    if (!findings[i].saves_high_ns) continue;
+    (findings[i].of_run ? of_run : per_step) = true;
+  }
+  return of_run && per_step;
+}
+
 }  // namespace
 
 SummaryLines FindingsBlock::Lines() const {
@@ -71,7 +81,15 @@ SummaryLines FindingsBlock::Lines() const {
                                      {.heading = std::string(kConfidenceHeading)}};
   if (has_sources) columns.push_back({.heading = "source", .at_most = kMaxSourceWidth});
   TextTable table(std::move(columns));
+  const bool two_lists = HasTwoLists(view_.findings, count);
+  std::string_view list;
   for (size_t i = 0; i < count; ++i) {
+    const FindingFigure& finding = view_.findings[i];
+    const std::string_view its_list = finding.of_run ? "once per run" : "in each step";
+    if (two_lists && finding.saves_high_ns && its_list != list) {
+      list = its_list;
+      table.Add({std::string(list)});
+    }
     const SummaryLines title = Wrap(Clean(view_.findings[i].title), room);
     for (size_t k = 0; k < std::min(kMaxTitleLines, title.size()); ++k) {
       if (k > 0) {

@@ -208,7 +208,7 @@ class Maker {
     if (rest > 0) Add({{}, {}, {}, {}, {}}, rest);
   }
 
-  // Wall time, in the order of steps; steps that are not steady too, so that they can be compared.
+  // Wall time, in the order of steps. Steps that are not steady are included, for comparison.
   void Steps() {
     breakdown_.columns = {"step", "steady", "wall_ns", "differs_in", "differs_ns"};
     for (const StepFigure& step : view_.steps.all) {
@@ -219,7 +219,7 @@ class Maker {
         cells[4].emplace<int64_t>(step.differs_ns);
       }
       Add(std::move(cells), step.wall_ns);
-      // Wall time is no share of device time, and each row is one step.
+      // Wall time is no share of device time, because each row is one step.
       breakdown_.rows.back().end()[-1] = std::monostate();
       breakdown_.rows.back().end()[-2] = std::monostate();
     }

@@ -22,8 +22,8 @@ bool IsKnownByNamesOnly(const RunView& view) {
   return true;
 }
 
-// Classes of such a run's kernels by their names, the longest first. `copies_ns`: time of copies in
-// all device time; the names of copies are not used.
+// Classes of the kernels of such a run by their names, the longest first. `copies_ns`: time of
+// copies within all device time; the names of copies are not used.
 std::vector<DevicePart> PartsByKernelName(const RunView& view, int64_t copies_ns) {
   std::array<int64_t, analysis::kKernelClassCount> times{};
   constexpr auto kOther = static_cast<size_t>(analysis::KernelClass::kOther);
@@ -53,7 +53,8 @@ std::vector<DevicePart> PartsByKernelName(const RunView& view, int64_t copies_ns
 
 std::vector<DevicePart> DeviceParts(const RunView& view) {
   int64_t unknown = view.phases[static_cast<size_t>(model::Phase::kUnknown)];
-  // No phase is larger than what is left of it: a view that was filtered may know copies of others.
+  // Limited to the remaining time of the phase, because a filtered view may have copies of other
+  // phases.
   int64_t copies = view.unphased_copies_ns;
   for (const ReasonFigure& reason : view.coverage.reasons) {
     if (reason.reason == "transfer") copies += reason.ns;
@@ -74,7 +75,7 @@ std::vector<DevicePart> DeviceParts(const RunView& view) {
         view.phases[static_cast<size_t>(phase)]);
   }
   add(StepPart::kUnknown, PhaseWords(model::Phase::kUnknown), unknown);
-  // Those that a phase is known of are in it.
+  // Parts with a known phase are included.
   add(StepPart::kExposedCollective, "collectives, no phase", collectives);
   add(StepPart::kExposedCopy, "copies, no phase", copies);
   return parts;

@@ -82,7 +82,7 @@ class ActivityPass {
     XLATRACE_TRY(store::ScanConfigNames(db, [this](const store::ScannedNames& names) {
       const auto sum = config_sums_.find(names.config_id);
       if (sum == config_sums_.end()) return true;
-      // By symbol, as handles are: a short name can be many kernels' (templates).
+      // By symbol, as handles are, because many kernels (templates) can share a short name.
       const std::string_view symbol = names.kernel_symbol;
       Kernel& kernel = kernels_[std::string(symbol.empty() ? names.name : symbol)];
       kernel.name = names.name;
@@ -93,7 +93,7 @@ class ActivityPass {
     }));
     Finish(coverage_[0], view_.run_coverage);
     Finish(coverage_[1], view_.coverage);
-    // Names are those of the whole run: the page and `show` have them, too.
+    // Names are those of the whole run, as on the page and in `show`.
     std::vector<NamedKernel> named;
     for (const auto& [symbol, kernel] : kernels_) {
       named.push_back({kernel.name, kernel.has_symbol ? symbol : std::string_view()});
@@ -139,7 +139,7 @@ class ActivityPass {
   bool InBasis(const store::ScannedActivity& activity) {
     if (!view_.basis.steady) return true;
     if (!activity.step) return false;
-    // Activities of one device and step lie together, mostly.
+    // Activities of one device and step are mostly adjacent.
     const std::pair<int64_t, int64_t> key{device_of_lane_[activity.lane_id], *activity.step};
     if (key != last_key_) {
       last_key_ = key;
@@ -272,7 +272,7 @@ Status LoadOps(RunDb& db, const LaunchCounts& launches, RunView& view) {
     if (!rows.IsNull(i, "wasted_ns")) op.wasted_ns = rows.Int(i, "wasted_ns");
     op.bound_by = BoundWords(rows.Text(i, "bound_by"), op.op_kind);
     op.to_host = to_host.contains({op.module_id, op.instruction});
-    // The device's rates are no measure of what goes over a link or a network.
+    // The device's rates do not apply to data on a link or a network.
     const bool roofed =
         op.bound_by != "link" && op.bound_by != "network" && op.bound_by != "waiting";
     for (const char* roof : {"compute_utilisation_pct", "memory_utilisation_pct"}) {
@@ -341,7 +341,7 @@ Status LoadScopes(RunDb& db, RunView& view) {
     kind.ns += op.ns;
     kind.calls += op.calls;
     if (shares[i].empty()) {
-      // An op that the framework ran itself is one piece of the model.
+      // An op that the framework ran itself is one part of the model.
       shares[i].push_back({model::kWholeSharePpm, op.phase, op.layer_group, op.stack_id});
     }
     std::vector<int64_t> weights, parts(shares[i].size());

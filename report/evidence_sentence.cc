@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-// All but one in ten of the instructions do the same: that is what they are called.
+// If nine of ten instructions have the same kind, the text uses the word of this kind.
 constexpr double kOneKindMinShare = 0.9;
 
 std::string TextOf(const json& entry, const char* key) {
@@ -90,8 +90,8 @@ std::string Reached(const OpFigure& op) {
   return fmt::format("runs at {}% of {}", PeakPercent(*op.peak_pct), of);
 }
 
-// Times are means over devices, but a step ends with the slowest device. So the replayed step may
-// get shorter by more than these times.
+// Times are means over devices, but a step ends with the slowest device. The replayed step may
+// therefore get shorter by more than these times.
 std::string More(const RunView& view, const json& evidence, double all,
                  std::optional<int64_t> saves) {
   const bool more = saves && view.basis.steady && view.device_count > 1 &&
@@ -107,7 +107,7 @@ std::string More(const RunView& view, const json& evidence, double all,
                      view.device_count);
 }
 
-// " in 8 calls": of an op that runs several times a step, where the time is that of all of them.
+// " in 8 calls" for an op that runs several times per step, because its time is the sum.
 std::string InCalls(const RunView& view, const OpFigure& op, double ns) {
   double all = 0, calls = 0;
   // An instruction that several processes run has one op per process.
@@ -143,7 +143,7 @@ std::string EvidenceSentence(const RunView& view, const json& evidence,
       if (handle.is_string()) handles.push_back(handle.get<std::string>());
     }
   }
-  // Where several processes run the same instructions, each has a handle for them.
+  // If several processes run the same instructions, each process has a handle for them.
   const auto given = first.find("instructions");
   const size_t count =
       given != first.end() && given->is_number_unsigned() ? given->get<size_t>() : handles.size();

@@ -56,7 +56,7 @@ class FactMaker {
   }
 
   int64_t Part(StepPart part) const { return view_.step_parts[static_cast<size_t>(part)]; }
-  // As columns of ms have it, so that one sum has the same digits everywhere.
+  // Formatted like columns of ms, so that a sum has the same digits everywhere.
   std::string PerStep(int64_t ns) const { return HtmlMilliseconds(view_.PerStep(ns)); }
 
   void OfAttribution() {
@@ -81,7 +81,7 @@ class FactMaker {
       of = fmt::format("half of {}: {} to {}", of,
                        high.ends_with(" ms") ? Milliseconds(low) : HtmlMilliseconds(low), high);
     }
-    // A merged job's sentence speaks of another step than the mean of those that are here.
+    // The sentence of a merged job is about another step than the mean of the steps in this file.
     if (view_.job.HasSteps()) {
       of += fmt::format("; the slowest rank\u2019s, median: {}",
                         HtmlMilliseconds(static_cast<double>(view_.job.step_ns)));
@@ -147,8 +147,8 @@ class FactMaker {
     Add("activities", "Activities", Thousands(view_.coverage.activities), "launches, ops, copies");
   }
 
-  // Backward is about two products for each of forward, and what it recomputes: three where that is
-  // all of forward.
+  // Backward takes about two products for each product of forward, plus recomputation: three if all
+  // of forward is recomputed.
   void Ratio(int64_t forward, int64_t backward, int64_t recompute) {
     int64_t products_ns = 0;
     for (const NamedFigure& kind : view_.kinds) {
@@ -205,7 +205,8 @@ std::optional<FlopRateFigure> FlopRateOf(const RunView& view) {
       std::max_element(by_type.begin(), by_type.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == by_type.end() || work <= 0) return {};
-  // The peak is the analysis's divisor, read from the op of this type that reaches most of it.
+  // The peak is the divisor of the analysis, computed from the op of this type with the largest
+  // share.
   const OpFigure* told = nullptr;
   for (const OpFigure& op : view.ops) {
     if (op.compute_type != most->first || !IsMatrixWork(op.op_kind) || op.peak_flop_per_s <= 0 ||

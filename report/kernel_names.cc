@@ -20,8 +20,8 @@ bool IsWord(char c) {
 
 bool IsDecimal(char c) { return c >= '0' && c <= '9'; }
 
-// "MulFunctor", "direct_copy" of a mangled or demangled symbol: the functor that a template is made
-// for, else the kernel that it was written in. Empty: neither.
+// "MulFunctor" or "direct_copy" of a mangled or demangled symbol: the functor of the template, or
+// else the enclosing kernel. Empty: neither.
 std::string_view FunctorOf(std::string_view symbol) {
   std::string_view functor, kernel;
   const auto take = [&](std::string_view word) {
@@ -38,7 +38,7 @@ std::string_view FunctorOf(std::string_view symbol) {
         length = 10 * length + static_cast<size_t>(symbol[at++] - '0');
       }
       take(symbol.substr(std::min(at, symbol.size()), length));
-      // A number may also be an argument: what follows is read again.
+      // A number may also be an argument, so parsing continues after it.
       ++at;
       continue;
     }
@@ -75,7 +75,7 @@ std::string WithoutScopes(std::string_view text) {
   return out;
 }
 
-// The own name of a long argument, without its arguments.
+// The name of a long argument, without its own arguments.
 std::string Brief(std::string_view argument) {
   const size_t lambda = std::min(argument.find("(lambda"), argument.find("{lambda"));
   if (lambda != std::string_view::npos) {
@@ -95,8 +95,8 @@ std::string Brief(std::string_view argument) {
   while (head > 13 && IsWord(text[head]) && IsWord(text[head - 1])) --head;
   size_t tail = text.size() - 13;
   while (tail < text.size() && IsWord(text[tail]) && IsWord(text[tail - 1])) ++tail;
-  // One word has no end to keep, and its beginning alone is that of others: it stays whole, and is
-  // cut where it is shown.
+  // A single word has no distinct end, and its beginning is shared with others. It is therefore not
+  // shortened here, but where it is shown.
   if (tail >= text.size()) return text;
   return text.substr(0, head) + "\u2026" + text.substr(tail);
 }
@@ -113,7 +113,7 @@ std::string LambdasOf(std::string_view argument) {
   return out;
 }
 
-// Names for kernels of different symbols that have `name` in common.
+// Names for kernels of different symbols with the common name `name`.
 std::vector<std::string> DistinctNames(const std::string& name,
                                        const std::vector<std::string>& symbols) {
   std::vector<std::vector<std::string>> lists;
@@ -142,7 +142,7 @@ std::vector<std::string> DistinctNames(const std::string& name,
       said[row] += (parts++ == 0 ? "" : ", ") + Brief(at(row, i));
       lambdas[row] += LambdasOf(at(row, i));
     }
-    // A symbol that cannot be demangled still holds the functor's name.
+    // A symbol that cannot be demangled still contains the functor's name.
     if (said[row].empty()) said[row] = FunctorOf(symbols[row]);
     if (said[row] == name) said[row].clear();
     ++alike[said[row]];
@@ -181,7 +181,7 @@ std::vector<std::string> TopLevelArguments(std::string_view list) {
 }
 
 std::vector<std::string> KernelNames(const std::vector<NamedKernel>& kernels) {
-  // Name and symbol, each pair once.
+  // Distinct pairs of name and symbol.
   std::vector<std::pair<std::string_view, std::string_view>> pairs;
   for (const NamedKernel& kernel : kernels) {
     if (!kernel.name.empty() && !kernel.symbol.empty()) {

@@ -21,7 +21,7 @@ Result<LabelShares> LabelShares::Load(store::RunDb& db) {
         shares.of_label_.try_emplace(rows.Int(i, "label_id"), i, size_t{0}).first->second;
     ++count;
     shares.owners_.push_back({rows.Int(i, "module_id"), rows.Text(i, "instruction")});
-    // In a damaged file it may be anything.
+    // A damaged file may contain any value.
     shares.weights_.push_back(std::clamp<int64_t>(rows.Int(i, "share_ppm"), 0, kWholeShare));
   }
   return shares;

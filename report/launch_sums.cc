@@ -116,7 +116,7 @@ std::string LaunchSums::ConfigText(const LaunchSum& sum, std::string_view column
 }
 
 std::vector<LaunchSums::Kernel> LaunchSums::Kernels() const {
-  // By symbol; the name is the one that was met first.
+  // By symbol; the name is the first one that was found.
   std::map<std::string, std::pair<int64_t, Kernel>> by_symbol;
   for (const LaunchSum& sum : sums_) {
     if (!IsLaunch(sum)) continue;
@@ -169,7 +169,8 @@ Json LaunchSums::LaunchJson(const LaunchSum& sum) const {
                                            "blocks_per_sm"};
   const auto config = config_rows_.find(sum.config_id);
   const auto cell = [&](std::string_view column) {
-    if (config == config_rows_.end()) return Json();  // A damaged file: it names none of its own.
+    // The file is damaged: the row has no configuration.
+    if (config == config_rows_.end()) return Json();
     return JsonOf(configs_.At(config->second, configs_.Column(column)));
   };
   Json json{{"kernel_name", cell("name")},

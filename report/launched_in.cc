@@ -149,7 +149,7 @@ std::map<int64_t, std::vector<LaunchPlace>> LaunchedIn::ByGroup(
     if (group < 0) continue;
     for (const auto& [path, sum] : of_config) add(by_number[group][path], sum);
   }
-  // Different paths may have the same names left, so they are put together by these.
+  // Different paths may have the same shortened names, so they are grouped by these names.
   std::map<int64_t, std::map<std::pair<PlaceKind, std::string>, LaunchPlace>> groups;
   std::unordered_map<uint32_t, std::string> texts;
   for (const auto& [group, of_group] : by_number) {

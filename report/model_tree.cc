@@ -50,7 +50,7 @@ class Builder {
         least_ns_(static_cast<int64_t>(limits.least_share * static_cast<double>(whole))) {}
 
   ModelNode Build(const std::string& name, const std::string& path, const Raw& raw) const {
-    // A component that only leads to one other is not worth a row.
+    // A component with a single child needs no row.
     if (!path.empty() && raw.own_ns == 0 && raw.children.size() == 1) {
       const auto& [child_name, child] = *raw.children.begin();
       return Build(name + "/" + child_name, path + "/" + child_name, *child);
@@ -76,7 +76,7 @@ class Builder {
            node.children[keep].ns >= least_ns_) {
       ++keep;
     }
-    if (node.children.size() - keep < 2) return;  // One small one needs no summary.
+    if (node.children.size() - keep < 2) return;  // A single small child needs no summary.
     ModelNode others;
     others.others = static_cast<int64_t>(node.children.size() - keep);
     others.name = fmt::format("{} others", Thousands(others.others));

@@ -31,7 +31,7 @@ std::vector<Sentence> NotKnown(const RunView& view) {
   }
   const Coverage& coverage = view.coverage;
   const std::string_view per_step = PerStepWords(view);
-  // Work outside of XLA has no instruction; one line below states that.
+  // Work outside of XLA has no instruction; another line states this.
   const size_t reasons = AttributedWords(view).foreign ? 0 : coverage.reasons.size();
   for (size_t i = 0; i < std::min(kMaxReasonLines, reasons); ++i) {
     const ReasonFigure& reason = coverage.reasons[i];

@@ -29,7 +29,8 @@ std::string WithoutNumbers(std::string_view text) {
 std::string KeyOf(const OpFigure& op) {
   const std::string program =
       op.fingerprint.empty() ? fmt::format("m{}", op.module_id) : op.fingerprint;
-  // '\n' is in no name that HLO text can carry.
+  // '
+  // ' cannot occur in names of HLO text.
   if (op.op_name.empty()) return fmt::format("{}\n{}", program, op.instruction);
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", program, InstructionStem(op.instruction),
                      op.op_kind, op.to_host, static_cast<int>(op.phase), op.layer_group,
@@ -60,7 +61,7 @@ std::string_view InstructionStem(std::string_view instruction) {
 }
 
 std::vector<size_t> FoldRows(const RunView& view) {
-  // The rows of one key, the largest first, as ops come by time.
+  // The rows of one key, the largest first, because ops are ordered by time.
   struct Row {
     size_t number;
     int64_t largest_ns;
@@ -104,7 +105,7 @@ std::vector<FoldedOp> FoldOps(const RunView& view) {
       AddPath(op, folded.back());
       continue;
     }
-    FoldedOp& fold = folded[row];  // Ops come by time, so its first one is the largest.
+    FoldedOp& fold = folded[row];  // Ops are ordered by time, so the first op is the largest.
     if (fresh) ++fold.copies;
     ++fold.ops;
     fold.ns += op.ns;

@@ -23,13 +23,13 @@ namespace {
 
 using store::RunDb;
 
-// Time-weighted occupancy of the launches of one op or kernel, here and there.
+// Time-weighted occupancy of the launches of one op or kernel, on both GPUs.
 struct Occupancies {
   int64_t launches = 0;
   double here_ns = 0, here = 0;
   double there_ns = 0, there = 0;
   double most_ns = -1;
-  std::string limiter;  // There, of the launches with most time.
+  std::string limiter;  // Limit on the other GPU, of the launches with most time.
   double waves = 0;
   bool fits = true;
 
@@ -91,7 +91,7 @@ Result<std::map<std::string, Occupancies>> OccupanciesOfOps(RunDb& db, const ana
   return result;
 }
 
-// Ops with what bounds them there.
+// Ops with their bound on the other GPU.
 Result<Json> OpRows(RunDb& db, const analysis::Gpu& gpu, const analysis::DeviceFacts& here,
                     Json* totals) {
   XLATRACE_ASSIGN(Json ops,

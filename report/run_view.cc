@@ -31,7 +31,7 @@ std::optional<int64_t> OptionalInt(const Table& table, size_t row, std::string_v
   return table.Int(row, column);
 }
 
-// Whether the name of a device is that of no product.
+// True if the name of a device is not a product name.
 std::string GenericNameSql(std::string_view table) {
   return fmt::format(
       "(coalesce({0}.name, '') = '' OR ({0}.name LIKE '%GPU (%' AND {0}.name NOT LIKE '% % GPU "
@@ -73,7 +73,8 @@ Status LoadRunFacts(RunDb& db, RunView& view) {
   XLATRACE_ASSIGN(
       const Table devices,
       db.Select(fmt::format(
-          // A name like "GPU (170 SMs)" gives way to that of the same GPU beside it.
+          // A name like "GPU (170 SMs)" is replaced by the product name of the same GPU in another
+          // row.
           "SELECT CASE WHEN gpu IS NOT NULL AND {0} THEN coalesce((SELECT o.name FROM device o "
           "WHERE"
           " o.gpu = d.gpu AND NOT {1} LIMIT 1), gpu) ELSE {2} END AS name, kind, count(*) AS count,"
@@ -162,11 +163,11 @@ Status LoadSteps(RunDb& db, RunView& view) {
   return {};
 }
 
-// In which part each step differs most from the mean steady one.
+// The part in which each step differs most from the mean steady step.
 Status LoadStepDifferences(RunDb& db, RunView& view) {
   if (!view.basis.steady || !view.has_step_parts) return {};
   using Parts = std::array<int64_t, kStepPartCount>;
-  // Mean over its devices. A step may be steady on some of them only: then it is two figures.
+  // Mean over its devices. A step that is steady on only some of them has two figures.
   std::map<std::pair<int64_t, bool>, Parts> of_step;
   // Not a join: SQLite would go through all parts for each step.
   XLATRACE_ASSIGN(const Table steps, db.Select("SELECT device_id, step, steady FROM step"));
@@ -200,7 +201,7 @@ Status LoadStepDifferences(RunDb& db, RunView& view) {
   return {};
 }
 
-// Gaps of the basis by cause. A gap belongs to the step it starts in, whole.
+// Gaps of the basis by cause. A gap belongs completely to the step in which it starts.
 Status LoadGaps(RunDb& db, RunView& view) {
   using Span = std::pair<int64_t, int64_t>;
   std::map<int64_t, std::vector<Span>> steady;  // By device; sorted, not overlapping.
@@ -305,7 +306,7 @@ Status LoadModules(RunDb& db, const DeviceTimes& times, RunView& view) {
   return {};
 }
 
-// A saving of the launches of all ranks here, per step of one of them.
+// A saving over the launches of all ranks in this file, per step of one rank.
 std::optional<int64_t> PerJobStep(const RunView& view, const FindingFigure& finding) {
   if (!view.StepsAreJobs()) return std::nullopt;
   return view.job.PerStep(*finding.saves_high_ns);

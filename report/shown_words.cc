@@ -202,7 +202,7 @@ std::string InUnitOf(double ns, double of_ns) {
   if (of.ends_with(" us")) return Microseconds(ns);
   if (of.ends_with(" ms")) return Milliseconds(ns);
   if (of.ends_with(" ns")) return Significant(ns);
-  // Minutes are written with their seconds, so both have words.
+  // Minutes are written with seconds, so both numbers have units.
   return of.find("min") == of.npos ? Significant(ns / 1e9) : Duration(ns);
 }
 
@@ -212,7 +212,7 @@ std::string SourceLine(std::string_view file, const std::optional<int64_t>& line
 }
 
 std::string_view OpNameTail(std::string_view op_name) {
-  // Parameters of the primitive ("dot_general[dimension_numbers=...]") are no part of the name.
+  // Parameters of the primitive ("dot_general[dimension_numbers=...]") do not belong to the name.
   op_name = op_name.substr(0, op_name.find('['));
   int depth = 0;
   for (size_t i = op_name.size(); i-- > 0;) {

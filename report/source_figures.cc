@@ -12,7 +12,7 @@ namespace {
 using Frame = SourceStacks::Frame;
 using Place = std::pair<std::string, std::optional<int64_t>>;
 
-// A line with more than this share of all time is divided by the frames below it.
+// A line with a larger share of all time is divided by the frames below it.
 constexpr int64_t kMaxTenthsPerLine = 9;
 
 Place PlaceOf(const Frame& frame) { return {frame.file, frame.line}; }
@@ -140,7 +140,7 @@ std::vector<ScopeFigure> SourceFigures::Lines() const {
     }
   }
   std::map<std::pair<Place, Place>, ScopeFigure>
-      figures;  // By line and, where divided, the one below.
+      figures;  // By line, and for divided lines, by the line below.
   for (const auto& [stack_id, sums] : by_stack_) {
     const SourceStacks::Stack& stack = stacks_.Of(stack_id);
     Place place, below;

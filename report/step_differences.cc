@@ -24,7 +24,8 @@ constexpr size_t kSlowestStepCount = 4, kFastestStepCount = 2;  // Shown if a ru
 constexpr double kTrifleShare = 0.1;
 constexpr double kSecondPartShare =
     0.2;  // Share of the difference from which a second part is named.
-// A part that makes less of it does not explain it, nor does one that others outweigh.
+// A part with a smaller share of the difference does not explain it. Neither does a part that is
+// outweighed by others.
 constexpr double kExplainingShare = 0.3, kOutweighed = 2;
 
 struct Step {
@@ -32,7 +33,7 @@ struct Step {
   double wall_ns = 0;  // Mean over devices.
   Parts mean{};
   const StepOfDevice* awaited = nullptr;  // The least exposed collectives.
-  double wait_ns = 0;                     // The most of them, less those.
+  double wait_ns = 0;  // The largest exposed collective time minus that of this device.
 };
 
 double Of(const Parts& parts, StepPart part) { return parts[static_cast<size_t>(part)]; }
@@ -83,7 +84,7 @@ std::vector<Step> ByTime(std::vector<Step> steps) {
   return steps;
 }
 
-// Is the last step the fastest because it lacks the idle time at its end?
+// True if the last step is the fastest only because it lacks the idle time at its end.
 bool LacksItsEnd(const std::vector<Step>& by_time) {
   const Step& last = by_time.front();
   double idle = 0;
@@ -114,7 +115,7 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
   StepDifferences out;
   double gain = 0;
   double next_gain = 0;
-  double loss = 0;  // Time by which other parts are shorter there.
+  double loss = 0;  // Time by which other parts are shorter in the slow step.
   StepPart lost = StepPart::kUnknown;
   StepPart next = StepPart::kUnknown;
   const Parts before = PartsOf(fast, of_awaited), after = PartsOf(slow, of_awaited);
@@ -160,7 +161,7 @@ std::optional<StepDifferences> WhyStepsDiffer(const std::vector<StepOfDevice>& s
                            Milliseconds(difference), fast.number);
     const std::string_view awaited =
         one ? "on the device that waits least" : "on the devices that wait least";
-    // A step's length is the mean of all devices, and its parts are of one.
+    // The length of a step is the mean over all devices, but its parts are those of one device.
     const auto own = static_cast<double>(slow.awaited->wall_ns - fast.awaited->wall_ns);
     const bool apart = of_awaited && std::abs(own - difference) > kTrifleShare * difference;
     std::string more =

@@ -13,7 +13,7 @@
 namespace xlatrace::report {
 namespace {
 
-// Position of the first node of a kind; none: there is no such node.
+// Position of the first node of a kind; nullopt: there is no such node.
 std::optional<size_t> NodeOfKind(const TimeNodes& tree, std::string_view kind) {
   for (size_t i = 0; i < tree.nodes.size(); ++i) {
     if (tree.nodes[i].kind == kind) return i;
@@ -56,7 +56,7 @@ std::optional<StepAnswer> StepOf(const TimeNodes& tree) {
   return answer;
 }
 
-// Ops whose limit is known must be most of the part.
+// The limit must be known for most of the part's ops.
 Result<std::optional<LimitFigure>> OpLimit(store::RunDb& db, const TimeNodes& tree,
                                            const TimePart& part) {
   const bool all_ops = part.nodes.size() == 1 && part.kind == "computation";
@@ -90,7 +90,7 @@ Result<std::optional<LimitFigure>> OpLimit(store::RunDb& db, const TimeNodes& tr
   return std::optional(limit);
 }
 
-// Data rate of the copies of one direction against their link.
+// Data rate of the copies of one direction, compared with their link.
 Result<std::optional<LimitFigure>> CopyLimit(store::RunDb& db, const std::string& copy_kind) {
   XLATRACE_ASSIGN(
       const store::Table sums,

@@ -121,7 +121,7 @@ class AnswerWriter {
     if (text_.first.empty()) {
       text_.first = std::move(written);
     } else {
-      // The parts inside the run's part come before the step.
+      // The parts inside the run's part precede the step.
       text_.second = Joined(text_.second, written);
     }
     if (!descent.path.back().handle.empty()) text_.op_handle = descent.path.back().handle;
@@ -241,7 +241,7 @@ class AnswerWriter {
     return reason.Take();
   }
 
-  // The answer names time of which the recording has no cause.
+  // True if the answer names time whose cause was not recorded.
   static bool IsUnseen(const Descent& descent) {
     const auto unseen = [](const TimePart& part) {
       return part.name == "nothing recorded" || part.kind == "unknown";
@@ -276,7 +276,7 @@ class AnswerWriter {
                             Duration(static_cast<double>(*first->saves_high_ns))));
   }
 
-  // How the next recording shows what the host did.
+  // A hint how the next recording can show the host's activity.
   std::string_view HowToRecordTheHost() const {
     if (view_.source == "nsys_sqlite") {
       return "To see the host, record with nsys profile --trace=cuda,nvtx,osrt "
@@ -298,8 +298,8 @@ class AnswerWriter {
       return;
     }
     text_.first = Plain("The run holds no device activity.");
-    // A window that was never reached is the reason, else the worst run stat. Without any, the
-    // importer's reason for the missing activity takes its place.
+    // The reason is a window that was never reached, or else the worst run stat. Without either, it
+    // is the importer's reason for the missing activity.
     const StatFigure* worst = nullptr;
     for (const StatFigure& stat : view_.stats) {
       if (stat.name == "window_not_reached") {

@@ -14,11 +14,10 @@ namespace xlatrace::report {
 namespace {
 
 enum class Column { kOpKind, kPhase, kLayerGroup, kSourceLine, kOp };
-// Two recordings of one program rarely agree better than this: parts that differ by less are
-// about the same.
+// Two recordings of one program rarely agree better. Parts that differ by less are about equal.
 constexpr double kMinDifference = 0.05;
 
-// A part with this share of its whole stands for it.
+// A part with this share of its whole represents the whole.
 constexpr double kMinConcentratedShare = 0.9;
 
 constexpr std::array<Column, 5> kColumns = {Column::kOpKind, Column::kPhase, Column::kLayerGroup,
@@ -40,7 +39,7 @@ std::string_view NameOf(Column column) {
   return {};
 }
 
-// Empty: the value is not known, so that the op belongs to no part.
+// Empty: the value is not known, so the op belongs to no part.
 std::string ValueOf(const TimeNode& op, Column column) {
   switch (column) {
     case Column::kOpKind:
@@ -108,7 +107,7 @@ class Divider {
     return part;
   }
 
-  // Nodes of a part, before its columns are read: there may be a million parts.
+  // Nodes of a part. Its columns are not read yet, because there may be a million parts.
   struct Group {
     std::vector<size_t> nodes;
     std::string_view divided_by;
@@ -159,8 +158,7 @@ class Divider {
     return parts;
   }
 
-  // Many functions may have a part in the same kind of time, each of them a small one. Then kinds
-  // are the parts.
+  // If many functions have small parts of the same kind of time, kinds are the parts.
   std::vector<Group> ByKindOrSingle(const std::vector<size_t>& nodes) const {
     std::map<std::string_view, std::vector<size_t>> by_kind;
     for (const size_t position : nodes) by_kind[tree_.nodes[position].kind].push_back(position);
@@ -176,7 +174,7 @@ class Divider {
   }
 
   // Ops divided by the column whose largest part is largest, but is not all of them. Ops without a
-  // value in this column are in no part. They must be less than the largest part.
+  // value in this column belong to no part. They must be less than the largest part.
   std::vector<Group> Divided(const std::vector<size_t>& ops) const {
     std::vector<Group> best;
     int64_t largest = 0;
@@ -204,7 +202,7 @@ class Divider {
       }
       const auto top = std::max_element(parts.begin(), parts.end(),
                                         [](const Group& a, const Group& b) { return a.ns < b.ns; });
-      // All ops in one part: this column divides nothing, unless they are one op.
+      // All ops in one part: this column divides nothing, except if there is only one op.
       if (top->nodes.size() == ops.size() && ops.size() > 1) continue;
       if (top->ns <= largest || top->ns <= without_value) continue;
       largest = top->ns;
@@ -224,7 +222,8 @@ bool AboutTheSame(const TimePart& larger, const TimePart& smaller) {
   return larger.ns <= smaller.high_ns && smaller.ns >= larger.low_ns;
 }
 
-// The innermost part that is nearly all of a part: an op rather than the forward pass around it.
+// The innermost part that is nearly all of a part: for example an op instead of the forward pass
+// around it.
 TimePart Concentrated(const Divider& divider, TimePart part) {
   while (true) {
     const std::vector<Divider::Group> parts = divider.PartsOf(part);
@@ -306,7 +305,7 @@ Descent DescendFrom(const TimeNodes& tree, size_t start, TimeUnit unit,
       break;
     }
     if (TimePart beside; second > 0 && AboutTheSame(top, beside = divider.Of(parts[1]))) {
-      // Only the two largest are named, so that they must be most of the whole.
+      // Only the two largest parts are named, so they must be most of the whole.
       if (2 * (top.ns + second) > whole.ns) {
         descent.beside = Concentrated(divider, std::move(beside));
         descent.path.push_back(Concentrated(divider, top));

@@ -17,7 +17,7 @@ struct Noun {
   bool plural = false;
 };
 
-// Kinds of docs/schema.md. A kind that is not here is its own noun.
+// Kinds of docs/schema.md. A missing kind is its own noun.
 constexpr std::array kKindNouns = {
     Noun{"unknown", "idle time without a known cause"},
     Noun{"root", "the run"},
@@ -99,7 +99,7 @@ constexpr std::array kPhaseNouns = {
     Noun{"optimizer", "the optimizer"},
 };
 
-// Names that are not names of code.
+// Names that do not come from code.
 constexpr std::array kNameWords = {
     Noun{"nothing recorded", "host time with nothing recorded"},
     Noun{"launched, not started", "the time from launch to start of work"},
@@ -119,7 +119,7 @@ const Noun* Find(const std::array<Noun, N>& nouns, std::string_view kind) {
   return found == nouns.end() ? nullptr : &*found;
 }
 
-// A longer name of a kernel is cut: a sentence must fit a few lines.
+// A longer name of a kernel is cut, because a sentence must fit into a few lines.
 constexpr size_t kMaxNameBytes = 60;
 
 // "env_step" of "$rl.py:10 env_step" and of "rl.py(10): env_step", whose place is printed beside

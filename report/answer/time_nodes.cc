@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kChunkBytes = 64 << 10;
 
-// The condition that selects one tree, and which one it is. No condition: there is no tree.
+// The condition that selects a tree, and the kind of the tree. No condition: there is no tree.
 Result<std::pair<std::string, std::string>> ChosenTree(store::RunDb& db) {
   XLATRACE_ASSIGN(const store::Table roots,
                   db.Select("SELECT process_id, device_id FROM time_tree WHERE parent_id IS NULL"

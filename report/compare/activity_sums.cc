@@ -38,7 +38,7 @@ Result<ActivitySums> SumActivities(RunDb& db, bool only_steady, LabelShares& sha
   int64_t device = 0;
   XLATRACE_TRY(store::ScanActivities(db, [&](const store::ScannedActivity& activity) {
     ++sums.activities;
-    // Stored in baselines (report/compare/load_run.cc), so this stays as it is.
+    // Baselines store this value (report/compare/load_run.cc), so it must not change.
     sums.checksum += static_cast<uint64_t>(activity.duration_ns) * 0x9e3779b97f4a7c15u ^
                      static_cast<uint64_t>(activity.start_ns);
     ++sums.calls_of_run[activity.label_id];

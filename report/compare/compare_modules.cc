@@ -22,7 +22,7 @@ Result<ModuleIndex> LoadCompareModules(RunDb& db, const RunView& view, compare::
                             " framework_function, peak_memory_bytes FROM module"));
   std::unordered_map<int64_t, const ModuleFigure*> figures;
   for (const ModuleFigure& figure : view.modules) figures.emplace(figure.module_id, &figure);
-  // Modules of one fingerprint are one: every process of a job has its own.
+  // Modules of one fingerprint become one, because every process of a job has its own module.
   std::map<std::string, size_t> known;
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     const std::string fingerprint = rows.Text(i, "fingerprint");
@@ -69,7 +69,8 @@ Result<ModuleIndex> LoadCompareModules(RunDb& db, const RunView& view, compare::
 void LoadOtherModules(RunDb& db, const compare::Run& other, compare::Run& run) {
   std::set<std::string> known;
   for (const compare::Module& module : other.modules) known.insert(module.fingerprint);
-  // If a function was compiled several times, each program is compared: one of them may match.
+  // If a function was compiled several times, each program is compared, because one of them may
+  // match.
   std::map<std::string, int> programs;
   for (const compare::Run* side : {static_cast<const compare::Run*>(&run), &other}) {
     std::map<std::string, int> of_side;

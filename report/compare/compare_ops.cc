@@ -56,7 +56,8 @@ Status CompareOps::Load() {
                   db_.Select(fmt::format(
                       "SELECT {}, flops, bytes FROM op_time WHERE op IS NOT NULL", kOpColumns)));
   std::unordered_map<std::string, int64_t> ran;
-  // In the whole run. op_time has no figure for a loop or branch, because the ops inside have them.
+  // Sums of the whole run. op_time has no figure for a loop or branch, because the ops inside have
+  // the time.
   std::unordered_map<std::string, int64_t> flops, bytes;
   const std::string_view time = run_.steady ? "steady_ns" : "self_ns";
   for (size_t i = 0; i < rows.rows.size(); ++i) {
@@ -149,8 +150,8 @@ void CompareOps::FindRecurrences() {
   }
 }
 
-// An op that is several kernels runs as often as before where it becomes one kernel, and moves as
-// many bytes.
+// An op of several kernels that becomes one kernel runs as often as before, and moves as many
+// bytes.
 void CompareOps::CountRuns(const Table& labels) {
   std::unordered_map<const Op*, int64_t> launches;  // In the whole run.
   for (size_t i = 0; i < labels.rows.size(); ++i) {
@@ -228,7 +229,7 @@ Status CompareOps::LoadKernels() {
         if (op == nullptr) continue;
         KernelUse part = use;
         part.ns = parts[k];
-        // Launched once for all of them: for the one that the row itself names.
+        // A launch for all of them counts for the instruction that the row names.
         const bool named = owners[k].module_id == module_id && owners[k].instruction == instruction;
         part.calls = named ? use.calls : 0;
         AddUse(std::move(part), sum.calls, *op);

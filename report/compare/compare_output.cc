@@ -129,7 +129,7 @@ class WrappedLines {
   std::vector<std::string> lines_;
 };
 
-// The change, its place and its cause: two lines per change, because 45 lines must hold all.
+// The change, its place and its cause. Two lines per change, because all must fit into 45 lines.
 void AddChange(const Change& change, const CompareOptions& options, WrappedLines& lines) {
   std::string text = change.text;
   if (!change.where.empty()) text += fmt::format(", {}", change.where);
@@ -161,7 +161,7 @@ void AddChanges(const ComparisonView& view, const CompareOptions& options, Wrapp
   lines.Add("");
 }
 
-// Where the time went and goes, as a table with at most `most` rows before the last ones.
+// The time of both runs as a table, with at most `most` rows before the last ones.
 TextTable BreakdownTable(const ComparisonView& view, const CompareOptions& options, size_t most) {
   const std::vector<BreakdownRow> rows =
       compare::Breakdown(view.base, view.now, view.comparison, options.by);
@@ -414,7 +414,7 @@ nlohmann::ordered_json CompareJsonObject(const ComparisonView& view,
 }
 
 std::string CompareJson(const ComparisonView& view, const CompareOptions& options) {
-  // Names of ops may hold bytes that are no UTF-8.
+  // Names of ops may contain bytes that are not UTF-8.
   return CompareJsonObject(view, options).dump(1, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }

@@ -133,7 +133,7 @@ std::string GateJunit(const GateResult& result, bool strict) {
 std::string HistoryText(const std::vector<compare::RunRecord>& records, bool ascii) {
   if (records.empty()) return "The baseline holds no run.\n";
   std::vector<double> times;
-  // Where a run has no steps, what all runs have in common.
+  // If a run has no steps, the facts that all runs have.
   const bool per_call = !std::all_of(records.begin(), records.end(), [](const auto& record) {
     return record.steady;
   }) && std::all_of(records.begin(), records.end(), [](const auto& record) {

@@ -131,7 +131,7 @@ class Loader {
     run_.device_ns = (all + run_.step_devices / 2) / run_.step_devices;
     analysis::Apportion(run_.device_ns, weights, parts);
     for (size_t i = 0; i < parts.size(); ++i) run_.ops[i].ns = parts[i];
-    // Autotuning happens in one run and is read from a cache in the next.
+    // Autotuning happens in one run; the next run reads its results from a cache.
     const int64_t known = all - counts.autotuning_ns;
     if (known > 0) {
       run_.attributed =

@@ -43,7 +43,7 @@ class MainPrograms {
 
  private:
   // For each function, the program with most of its time, with and without steps. A run without
-  // steps also holds work before the first step, and both may hold earlier compilations.
+  // steps also contains work before the first step, and both may contain earlier compilations.
   std::map<int64_t, int64_t> Programs() const {
     std::map<std::string, size_t> heaviest;
     for (size_t m = 0; m < run_.modules.size(); ++m) {
@@ -84,7 +84,7 @@ class MainPrograms {
     run_.fusions = sum.fusions;
   }
 
-  // Device time of each complete execution of the main program, where that is nearly all there is.
+  // Device time of each complete execution of the main program, if this is nearly all device time.
   Status CallsOfMain() {
     size_t heaviest = SIZE_MAX;
     for (const auto& [id, executions] : Programs()) {
@@ -173,7 +173,7 @@ class MainPrograms {
     for (const auto& [key, one] : collectives) {
       if (one.exposed_ns * 2 >= one.ns) bytes += one.bytes / one.executions;
     }
-    // None at all is known, too: the first one of a program is what is looked for.
+    // Also for unknown programs: the first program with the name is returned.
     run_.exposed_collective_bytes = bytes;
     return {};
   }

@@ -23,7 +23,7 @@ constexpr int kFormatVersion = 1;
 
 void WriteHead(HtmlWriter& html, const RunView& view, const AnswerText& answer, bool scripts) {
   html.Raw(kOpening).Raw(fmt::format("{} -->\n", kFormatVersion));
-  // No load of any kind, no script but ours: the page cannot speak to anybody.
+  // Forbids loads of any kind and all scripts except ours, so the page cannot send data.
   html.Raw(
       "<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "

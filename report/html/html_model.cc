@@ -234,7 +234,7 @@ class Section {
   HtmlWriter& html_;
   const RunView& view_;
   Figures figures_;
-  std::vector<Phase> phases_;  // Those that the run has.
+  std::vector<Phase> phases_;  // Phases with time in the run.
   int64_t largest_ = 0;
   size_t rows_ = 0;
   int64_t icicle_height_ = kMaxIcicleHeight;

@@ -24,7 +24,7 @@ constexpr size_t kMaxKernelRows = 15;
 
 constexpr int kScopeColumns = 26;
 
-// Layer from its end, then what the op is: "\u2026/mlp/wi_0 dot_general".
+// End of the layer, then the operation: "\u2026/mlp/wi_0 dot_general".
 std::string ShortScope(std::string_view layer_group, std::string_view op_name) {
   std::string layer = ShortPath(layer_group, kScopeColumns);
   if (layer.starts_with("../")) layer.replace(0, 2, "\u2026");
@@ -188,7 +188,7 @@ class OpsSection {
     html_.Raw(fold.exact ? "<td>exact</td></tr>\n" : "<td class=\"dim\">inferred</td></tr>\n");
   }
 
-  // Both ends of "some_long_file_name.py:123" stay: the line is what one looks for.
+  // Both ends of "some_long_file_name.py:123" are kept, because readers look for the line.
   void Source(std::string_view file, const std::optional<int64_t>& line) {
     html_.Raw("<span class=\"ends\"><span>").Text(SourceLine(file, std::nullopt)).Raw("</span>");
     if (line && !file.empty()) html_.Raw(fmt::format("<span class=\"tail\">:{}</span>", *line));

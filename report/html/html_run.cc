@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Can this be trusted: how every label came about, what was lost, and what the run was.
+// Quality of the recording: evidence of labels, losses, and facts of the run.
 
 #include <algorithm>
 #include <string>
@@ -90,7 +90,7 @@ class RunSection {
       html_.Raw("<p class=\"cap\">None: nothing was skipped, lost or noticed.</p>");
       return;
     }
-    // Worst first, so what only informs is the tail.
+    // The worst ones first; information is last.
     size_t shown = 0;
     while (shown < view_.stats.size() && view_.stats[shown].severity > model::Severity::kInfo) {
       ++shown;

@@ -18,7 +18,7 @@
 namespace xlatrace::report {
 namespace {
 
-constexpr double kMinLabelShare = 0.09;    // A narrower part has no room for its name.
+constexpr double kMinLabelShare = 0.09;    // A narrower part is too small for its name.
 constexpr double kMinLegendShare = 0.002;  // The app sums smaller parts as well.
 constexpr size_t kMaxLegendParts = 8;
 constexpr size_t kMaxLevels = 3;
@@ -92,7 +92,8 @@ TreeLevel LevelOf(const RunView& view, size_t position, bool per_step) {
   return level;
 }
 
-// The run, and below it the typical step; without one, the way to the part that the answer names.
+// The run, and below it the typical step. Without a typical step, the path to the part that the
+// answer names.
 std::vector<TreeLevel> LevelsOf(const RunView& view) {
   const Answer& answer = view.answer;
   const TimeNodes& tree = answer.visible;
@@ -147,7 +148,7 @@ void WriteLevel(HtmlWriter& html, const TreeLevel& level) {
   html.Raw("</div>\n");
 }
 
-// Parts of the last level without room for their names.
+// Parts of the last level whose names do not fit.
 void WriteLegend(HtmlWriter& html, const TreeLevel& level) {
   std::vector<const TreePiece*> unnamed;
   for (const TreePiece& piece : level.pieces) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// First screen: the sentence, the five facts, the step bar, and what it consists of.
+// First screen: the sentence, the facts, the step bar, and the parts of the bar.
 
 #include <algorithm>
 #include <string>

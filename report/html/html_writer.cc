@@ -44,9 +44,9 @@ size_t FromEnd(std::string_view text, size_t characters) {
   return at;
 }
 
-// Index of the end of a name that a narrow column keeps: the last word with the separator before
-// it, as on the page (report/ui/src/data/names.ts). Without words, the number at the end.
-// text.size(): nothing is kept.
+// Index at which the kept end of a name in a narrow column begins. It is the last word with the
+// separator before it, as on the page (report/ui/src/data/names.ts). Without words, the number at
+// the end. text.size(): no end is kept.
 size_t TailOf(std::string_view text) {
   constexpr std::string_view kBeginsWord = "._/-: ,<(";
   const size_t longest = text.empty() ? 0 : std::min(kNarrowTailCharacters, text.size() - 1);
@@ -90,7 +90,7 @@ HtmlWriter& HtmlWriter::Prose(std::string_view text) {
   for (;;) {
     const size_t open = text.find('`');
     const size_t close = open == text.npos ? open : text.find('`', open + 1);
-    if (close == text.npos) return Text(text);  // One that nothing closes stays.
+    if (close == text.npos) return Text(text);  // A backtick without a partner is unchanged.
     Text(text.substr(0, open)).Code(text.substr(open + 1, close - open - 1));
     text.remove_prefix(close + 1);
   }

@@ -28,7 +28,7 @@ Result<std::set<int64_t>> ChooseSteps(PageContext& page) {
               [](const auto& a, const auto& b) { return a.wall_ns < b.wall_ns; });
     order.push_back(by_time.back().step);
     order.push_back(by_time[by_time.size() / 2].step);
-    // Halves, quarters, eighths...: evenly spaced wherever it ends.
+    // Halves, quarters, eighths...: evenly spaced wherever the loop ends.
     for (size_t parts = 2; parts / 2 < steady.size(); parts *= 2) {
       for (size_t k = 1; k < parts; k += 2) order.push_back(steady[steady.size() * k / parts].step);
     }

@@ -125,8 +125,8 @@ void LaunchSites::AddOpsWithoutInstruction() {
   }
 }
 
-// Numbers of the view `kernel`, by symbol: it would sort all launches to find them, and the sums
-// are here. Launches without a symbol are one kernel there.
+// Numbers of the view `kernel`, by symbol. The view would sort all launches, but the sums exist
+// here. Launches without a symbol are one kernel in the view.
 std::map<std::string_view, std::string> LaunchSites::KernelHandles() const {
   // Sums the finest rows that the source has, as the view `launch` does.
   const std::string& finest = page_.view.granularity;

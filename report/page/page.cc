@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kSummaryRows = 100;
 constexpr size_t kMaxPageTextBytes = 4096;
 
-// Names that are absurdly long are cut, as they are everywhere in the page.
+// Extremely long names are cut, as everywhere in the page.
 void CutTexts(Json& json) {
   if (json.is_string() && json.get_ref<const std::string&>().size() > kMaxPageTextBytes) {
     json = SafeName(json.get_ref<const std::string&>(), kMaxPageTextBytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The base run of `report --base`: its ops, matched by content, and what they belong to.
+// The base run of `report --base`: its ops, matched by content, and their descriptions.
 
 #include <algorithm>
 #include <cmath>
@@ -57,12 +57,12 @@ std::string KeyOf(const std::string& fingerprint, const std::string& module,
   return (fingerprint.empty() ? "name " + module : fingerprint) + '\n' + instruction;
 }
 
-// For every op of `base` the op of the page that it goes with, and the level of matching.
+// For every op of `base`: the matching op of the page, and the level of matching.
 struct PageMatch {
   std::vector<std::optional<size_t>> op;
   std::vector<std::string_view> how;
-  // `ppm` millionths of op `of` belong to `op`, for a function that was one program
-  // and is several now. The op of each program has a part, `of` itself too.
+  // `ppm` millionths of op `of` belong to `op`, for a function that was one program and became
+  // several. The op of each program has a part, and so has `of`.
   struct Part {
     size_t op, of;
     int64_t ppm;
@@ -129,7 +129,7 @@ PageMatch MatchPageOps(const RunPair& pair, const compare::Comparison& compariso
   return match;
 }
 
-// The instructions of `page`, in the order of its ops; the rest of its ops has none.
+// The instructions of `page`, in the order of its ops; further ops have none.
 Result<std::vector<PageOpFacts>> OpsToMatch(PageContext& page, const RunView& view) {
   XLATRACE_ASSIGN(const auto modules, ModuleNames(page.db));
   std::unordered_map<std::string, const OpFigure*> figures;
@@ -199,7 +199,7 @@ Status WriteSteps(PageContext& base) {
                 " FROM step ORDER BY device_id, start_ns",
                 steps));
   base.blocks.Write(steps);
-  // How the wall time of its steps is spent: beside the parts of this run's.
+  // Parts of the wall time of its steps, for comparison with the parts of this run.
   PageTable parts("base_step_parts", base.blocks.strings());
   parts.Declare("step device part:word wall_ns");
   XLATRACE_TRY(FillTable(base.db,

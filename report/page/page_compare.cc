@@ -24,7 +24,7 @@ std::string Why(const Row& row) {
   return text;
 }
 
-// "(not_xla)" of what has no instruction, in words.
+// Words for "(not_xla)" and similar reasons of work without an instruction.
 std::string ShownName(const std::string& name) {
   if (name.size() < 3 || name.front() != '(' || name.back() != ')') return name;
   const std::string reason = name.substr(1, name.size() - 2);
@@ -119,7 +119,7 @@ void WriteGroups(const PageComparison& compared, PageBlocks& blocks) {
   blocks.Write(groups);
 }
 
-// Heading and reasons as two texts, if the verdict has both; else all text in the heading.
+// Heading and reasons as two texts, if the verdict has both. Otherwise the heading has all text.
 struct Parts {
   std::string heading, reasons;
 };
@@ -141,7 +141,7 @@ nlohmann::ordered_json WriteCompareTables(const PageComparison& compared, PageBl
   const compare::Comparison& comparison = compared.comparison;
   const Parts said = PartsOf(compared.verdict);
   return {{"verdict", WithGlyphs(compared.verdict.sentence)},
-          // The page gives this one alone only where the pace of whole recordings is compared.
+          // The page has only this text if the pace of whole recordings is compared.
           {"outcome", compared.verdict.time.word == compare::ResultWord::kUnknown
                           ? WithGlyphs(compared.verdict.outcome)
                           : std::string()},

@@ -51,7 +51,8 @@ void SetCell(PageTable& table, size_t column, const Cell& cell, const IdRows* re
   using Type = PageTable::Type;
   const Type type = table.TypeOf(column);
   if (const auto* text = std::get_if<std::string>(&cell)) {
-    // SQLite lets a mailed file hold text where we expect a number; such a value is unknown.
+    // In files from others, SQLite may have text where a number is expected; such a value is
+    // unknown.
     if (type == Type::kText || type == Type::kWord) table.SetText(column, *text);
     return;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Gaps: the longest one by one with what the host did meanwhile, and sums of all.
+// Gaps: the longest ones with the activity of the host, and sums of all gaps.
 
 #include <algorithm>
 #include <map>
@@ -66,7 +66,7 @@ Status WriteGapTables(PageContext& page) {
   GapSums(page);
   std::vector<int64_t> call_ids;
   std::vector<int64_t> range_ids;
-  // One by one: a join would make SQLite build the whole view first.
+  // Row by row, because for a join SQLite would build the whole view first.
   XLATRACE_ASSIGN(Statement call_of,
                   page.db.Prepare("SELECT api_call_id FROM activity WHERE activity_id = ?1"));
   for (const store::ScannedGap& gap : page.gaps) {
@@ -92,7 +92,7 @@ Status WriteGapTables(PageContext& page) {
   gaps.Declare(
       "device>devices start_ns:delta end_ns:delta cause:word previous_site>sites next_site>sites"
       " range>ranges api_call>api_calls step steady evidence:text");
-  std::unordered_map<int64_t, size_t> gap_before;  // By the activity that it ends at.
+  std::unordered_map<int64_t, size_t> gap_before;  // By the activity at the end of the gap.
   for (size_t i = 0; i < page.gaps.size(); ++i) gap_before[page.gaps[i].next_activity_id] = i;
   std::vector<std::string> evidence(page.gaps.size());
   XLATRACE_TRY(store::ScanGapEvidence(page.db, [&](int64_t next, std::string_view words) {

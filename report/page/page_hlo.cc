@@ -40,7 +40,7 @@ struct InstructionFacts {
   std::optional<int64_t> source_line, flops, bytes;
 };
 
-// `text` without its first `, metadata={...}`; quotes may hold braces.
+// `text` without its first `, metadata={...}`; quotes may contain braces.
 void RemoveMetadata(std::string& text) {
   constexpr std::string_view kBegin = ", metadata={";
   const size_t begin = text.find(kBegin);
@@ -236,7 +236,8 @@ class HloTables {
     instructions_.EndRow();
   }
 
-  // Hot: instructions with time, by time, each with what it calls; then their neighbours.
+  // Hot instructions: those with time, by time, each with its called computations. Their neighbours
+  // follow.
   void AddText(const HloModule& module, std::vector<std::pair<int64_t, uint32_t>> hot,
                int64_t first_instruction) {
     if (page_.options.hlo_text == HloText::kNone) return;

@@ -115,7 +115,8 @@ class LaunchPass {
   }
 
   Status Add(const store::ScannedLaunch& activity) {
-    if (!activity.timed) return {};  // It has no place on a time axis and is in no sum.
+    // The activity has no position on a time axis and is in no sum.
+    if (!activity.timed) return {};
     const Lane& lane = lanes_[activity.lane_id];
     const bool in_basis = page_.InBasis(lane.device_id, activity.step);
     XLATRACE_TRY(launched_in_.Add(activity, in_basis));
@@ -156,7 +157,7 @@ class LaunchPass {
 
   void WritePiece() {
     if (piece_.empty()) return;
-    // Nested launches come after the launch around them.
+    // Nested launches come after the enclosing launch.
     std::stable_sort(piece_.begin(), piece_.end(), [](const Launch& a, const Launch& b) {
       return std::tie(a.stream, a.start_ns, b.duration_ns) <
              std::tie(b.stream, b.start_ns, a.duration_ns);

@@ -87,7 +87,7 @@ void MemoryTables::AddAssignment(const model::HloModule& module,
   }
 }
 
-// From the buffer assignment where the module has one, else an estimate from the schedule.
+// From the buffer assignment if the module has one, or else an estimate from the schedule.
 void MemoryTables::AddLiveValues(const model::HloModule& module,
                                  const analysis::ModuleBuffers* buffers, int64_t module_row,
                                  int64_t first_instruction) {

@@ -53,7 +53,7 @@ Json ScalarOrNull(const Json& object, const char* key) {
   return value->is_string() ? SafeOrNull(value->get<std::string>()) : *value;
 }
 
-// Evidence as it is stored, [{text, value, unit, handle, handles}]; anything else is left out.
+// Stored evidence, [{text, value, unit, handle, handles}]; other members are left out.
 Json EvidenceJson(const std::string& text) {
   Json evidence = Json::array();
   const Json stored = Json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -124,7 +124,7 @@ Status LoadFindingsMeta(PageContext& page) {
   return {};
 }
 
-// "4 × H100"; what has no name is at least counted: "2 GPUs".
+// "4 × H100"; devices without a name are only counted: "2 GPUs".
 std::string DeviceWords(const RunView& view) {
   std::string text;
   for (const DeviceFigure& device : view.devices) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The tables `ops` and `op_shares`: every instruction with time, and what it belongs to.
+// The tables `ops` and `op_shares`: every instruction with time, and its descriptions.
 
 #include <algorithm>
 #include <set>

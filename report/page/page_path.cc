@@ -33,7 +33,7 @@ Status LoadPagePath(PageContext& page) {
       });
 }
 
-// A part begins where the one before it ends, but between steps that do not follow each other.
+// A part begins at the end of the previous one, except between steps that are not consecutive.
 Status WritePathTable(PageContext& page) {
   PageTable table("critical_path");
   table.Declare("device>devices step stream>streams gap_ns duration_ns kind:word");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The tables `provenance` and `provenance_before`: what the passes of the compiler did to the ops.
+// The tables `provenance` and `provenance_before`: changes of the ops by compiler passes.
 
 #include <string>
 #include <vector>

@@ -95,7 +95,8 @@ Status Ranks(PageContext& page, IdRows& rows) {
   return {};
 }
 
-// Whether computation hides them is what matters first: the view has the most exposed first.
+// The most exposed ones first, as in the view, because overlap with computation is the most
+// important property.
 Status JobCollectives(PageContext& page, const IdRows& ranks) {
   PageTable table("job_collectives", page.blocks.strings());
   table.Declare(

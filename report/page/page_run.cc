@@ -107,7 +107,7 @@ Status Devices(PageContext& page) {
   return {};
 }
 
-// GPUs that are known, for "what would it be there".
+// Known GPUs, for predictions on other GPUs.
 void Gpus(PageContext& page) {
   PageTable table("gpus", page.blocks.strings());
   table.Declare(
@@ -172,7 +172,7 @@ Status Modules(PageContext& page) {
   return {};
 }
 
-// At most `most` rows of a view, and how many there are beyond.
+// At most `most` rows of a view, and the number of further rows.
 Status Limited(PageContext& page, PageTable& table, const std::string& columns,
                const std::string& from, int64_t most, const std::vector<const IdRows*>& refs) {
   XLATRACE_ASSIGN(const Table count, page.db.Select("SELECT count(*) AS n FROM " + from));

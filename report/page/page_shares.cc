@@ -30,7 +30,7 @@ Status WriteShareTable(PageContext& page, const std::string& name, const std::st
     std::optional<int64_t> source_line;
     int64_t ppm = 0;
   };
-  // Shares of one op lie together in the view.
+  // Shares of one op are adjacent in the view.
   int64_t current = -1;
   std::vector<Share> shares;
   std::vector<bool> done(page.ops.size(), false);
@@ -79,7 +79,7 @@ Status WriteShareTable(PageContext& page, const std::string& name, const std::st
         return true;
       }));
   flush();
-  // Time without an instruction is one share of itself.
+  // Time without an instruction is a share of its own.
   for (size_t i = 0; i < page.ops.size(); ++i) {
     if (done[i]) continue;
     current = static_cast<int64_t>(i);

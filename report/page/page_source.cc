@@ -2,8 +2,8 @@
 
 // Source text around lines with time, from folders that the user named.
 //
-// A recorded path is looked for by its end: of /home/me/train/model.py, the folder's
-// train/model.py, then its model.py. Nothing outside the folders is opened, and no path is followed
+// A recorded path is searched by its end. For /home/me/train/model.py, the folder's train/model.py
+// is tried, then its model.py. No file outside the folders is opened, and no path is followed
 // upwards.
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::vector<std::string_view> Components(std::string_view path) {
   return parts;
 }
 
-// The file a recorded path means; empty: not there.
+// The file for a recorded path; empty: not found.
 std::string Find(const std::vector<std::string>& folders, std::string_view recorded) {
   const std::vector<std::string_view> parts = Components(recorded);
   if (std::any_of(parts.begin(), parts.end(), [](std::string_view part) {
@@ -68,7 +68,8 @@ std::vector<std::string_view> LinesOf(std::string_view text) {
   return lines;
 }
 
-// At most `most` bytes of it, cut between characters. Bytes that are no UTF-8 are cut anywhere.
+// At most `most` bytes of the file, cut between characters. Bytes that are not UTF-8 are cut
+// anywhere.
 std::string_view Beginning(std::string_view line, size_t most) {
   if (line.size() <= most) return line;
   const size_t cut = CharacterStart(line, most);

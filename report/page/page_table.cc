@@ -15,14 +15,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kMaxExactInteger = int64_t{1} << 53;  // Beyond it a double is not exact.
+constexpr int64_t kMaxExactInteger = int64_t{1} << 53;  // Larger integers are not exact as doubles.
 
 std::string_view TypeText(int type) {
   constexpr std::string_view kTexts[] = {"int", "real", "word", "text", "ref", "blob"};
   return kTexts[type];
 }
 
-// Byte planes, least significant first: bytes of one significance lie together and compress well.
+// Byte planes, least significant first. Bytes of one significance are adjacent and compress well.
 void AppendPlanes(std::string& block, const std::vector<uint64_t>& values, int width) {
   for (int plane = 0; plane < width; ++plane) {
     const size_t at = block.size();

@@ -13,7 +13,7 @@
 namespace xlatrace::report {
 namespace {
 
-// Sentences hold quotes of neither kind but apostrophes.
+// Sentences contain no quotes except apostrophes.
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) {
@@ -47,7 +47,7 @@ std::string WordList(std::string_view name, const Order& order) {
   return out += "\n] as const;\n";
 }
 
-// Phases are parts of a step, and the first of these.
+// Phases are the first of the parts of a step.
 std::string PartList() {
   std::string out = "export const PARTS = [\n  ...PHASES,";
   for (const model::StepPart part : kPartOrder) {
@@ -67,7 +67,7 @@ std::string PartTable() {
   return out += "});\n";
 }
 
-// Letters by the name of the colour: phases, and what is not computation.
+// Letters by the name of the colour: phases, and parts without computation.
 std::string LetterTable() {
   std::string out = "export const LETTER = {\n";
   for (const model::StepPart part : kPartOrder) {

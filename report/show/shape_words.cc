@@ -15,7 +15,7 @@ constexpr size_t kMaxWrittenShapeCount = 8;
 constexpr size_t kMaxShapeKindCount = 6;
 constexpr int kMaxTupleDepth = 16;
 
-// The elements of "(a, b)"; empty where that is no tuple, or its brackets do not close.
+// The elements of "(a, b)"; empty if the text is no tuple, or if its brackets do not match.
 std::vector<std::string_view> ElementsOf(std::string_view shape) {
   if (shape.size() < 2 || shape.front() != '(' || shape.back() != ')') return {};
   std::vector<std::string_view> elements;

@@ -46,7 +46,7 @@ std::optional<std::pair<std::string, int64_t>> SourceOf(std::string_view what) {
   return std::pair(std::string(what.substr(0, colon)), line);
 }
 
-// First column of the first row, when it is text.
+// First column of the first row, if it is text.
 Result<std::string> FirstText(RunDb& db, std::string_view sql, const std::string& parameter) {
   XLATRACE_ASSIGN(const store::Table table, db.Select(sql, {parameter}, 1));
   return table.rows.empty() ? std::string() : table.Text(0, table.columns[0]);
@@ -174,7 +174,7 @@ Result<int64_t> SteadySteps(RunDb& db) {
 }
 
 Result<Json> LaunchLatency(RunDb& db, const std::function<bool(int64_t, int64_t)>& wanted) {
-  // A graph is launched by one call: the wait of its nodes is the graph's, not theirs.
+  // A graph is launched by one call, so the wait belongs to the graph and not to its nodes.
   std::vector<int64_t> calls, latencies, queued;
   int64_t skewed = 0;
   std::set<int64_t> lanes;
@@ -198,7 +198,7 @@ Result<Json> LaunchLatency(RunDb& db, const std::function<bool(int64_t, int64_t)
   host["latency_p90_ns"] = percentile(latencies, 90);
   host["queued_p50_ns"] = percentile(queued, 50);
   XLATRACE_ASSIGN(const store::Table lane_rows, store::ScanLanes(db));
-  int64_t device_id = INT64_MAX;  // The first of those that ran them.
+  int64_t device_id = INT64_MAX;  // The first of the devices that ran them.
   for (size_t i = 0; i < lane_rows.rows.size(); ++i) {
     if (!lanes.contains(lane_rows.Int(i, "lane_id"))) continue;
     device_id = std::min(device_id, lane_rows.Int(i, "device_id"));
@@ -231,7 +231,7 @@ Result<std::string> Show(RunDb& db, std::string_view what, const ShowOptions& op
   if (!options.json) return SheetText(*sheet, options);
   Json whole{{"schema_version", 1}};
   whole.update(*sheet);
-  // Names may hold bytes that are no UTF-8; they become the replacement character.
+  // Names may contain bytes that are not UTF-8; such bytes become the replacement character.
   return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

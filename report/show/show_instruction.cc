@@ -19,13 +19,13 @@ namespace {
 
 using store::RunDb;
 
-// Instructions that only name or pass on what another one made.
+// Instructions that only name or forward another instruction's result.
 bool PassesOn(std::string_view opcode) {
   return opcode == "bitcast" || opcode == "get-tuple-element" || opcode == "tuple" ||
          opcode == "opt-barrier" || opcode.ends_with("-done");
 }
 
-// An instruction that made or reads a value, and those between that have no time.
+// An instruction that produces or reads a value, and the instructions without time in between.
 struct Neighbour {
   uint32_t index = 0;
   std::vector<uint32_t> through;
@@ -42,7 +42,7 @@ class Neighbours {
     while (IsPassive(maker.index) && maker.through.size() < kMaxPassedThroughCount) {
       const model::Instruction& i = At(maker.index);
       const auto operands = module_.Operands(i);
-      // A tuple is made of several; which of them is meant is known right behind it alone.
+      // A tuple has several producers. Only the next instruction identifies the element.
       const bool barrier = i.opcode == "get-tuple-element" && !operands.empty() &&
                            At(operands[0]).opcode == "opt-barrier";
       if (operands.empty() || (i.opcode == "tuple" && operands.size() > 1) || barrier) break;
@@ -60,7 +60,8 @@ class Neighbours {
     return maker;
   }
 
-  // Who reads the value, through what passes it on; a reader that is no end stands for itself.
+  // Readers of the value, through forwarding instructions. A reader without further readers
+  // represents itself.
   std::vector<Neighbour> ReadersOf(uint32_t index) {
     if (users_.empty()) FindUsers();
     std::vector<Neighbour> readers;
@@ -106,7 +107,7 @@ class Neighbours {
   std::vector<std::vector<uint32_t>> users_;
 };
 
-// Instructions of the same module by name, with their handle and time where they ran by themselves.
+// Instructions of the same module by name. Those that ran separately have a handle and a time.
 Status AddNeighbours(RunDb& db, const model::HloModule& module, uint32_t index, int64_t module_id,
                      Json* sheet) {
   XLATRACE_ASSIGN(const Json ops,
@@ -114,12 +115,12 @@ Status AddNeighbours(RunDb& db, const model::HloModule& module, uint32_t index, 
                        {module_id}));
   std::unordered_map<std::string, const Json*> by_name;
   for (const Json& op : ops) by_name[JsonText(op, "instruction")] = &op;
-  // `value`: the array as this op reads it or its reader takes it.
+  // `value`: the array in the form in which this op reads it, or its reader receives it.
   const auto row_of = [&](const Neighbour& neighbour, std::string_view value) {
     const model::Instruction& other = module.instructions[neighbour.index];
     Json row{{"instruction", other.name}, {"opcode", other.opcode}, {"shape", value}};
     auto found = by_name.find(std::string(other.name));
-    // A wrapper around one instruction (async-start): the time is under that one's name.
+    // A wrapper around one instruction (async-start): the wrapped instruction has the time.
     for (const uint32_t callee : module.CalledComputations(other)) {
       if (found != by_name.end() || other.opcode == "while") break;
       const uint32_t root = module.computations[callee].root;
@@ -149,7 +150,7 @@ Status AddNeighbours(RunDb& db, const model::HloModule& module, uint32_t index, 
   return {};
 }
 
-// The instruction as XLA prints it, and the bodies it calls, without metadata.
+// The instruction in XLA's form, and the computations that it calls, without metadata.
 Json HloLines(const model::HloModule& module, uint32_t index, bool whole) {
   constexpr size_t kMaxHloLines = 40;
   const model::Instruction& instruction = module.instructions[index];
@@ -176,7 +177,7 @@ Json HloLines(const model::HloModule& module, uint32_t index, bool whole) {
   return lines;
 }
 
-// Who runs an instruction that is inside a computation: the instructions that call it.
+// The instructions that call the computation of an instruction.
 void AddCallers(const model::HloModule& module, const model::Instruction& instruction,
                 Json* sheet) {
   const model::Computation& computation = module.computations[instruction.computation];
@@ -196,7 +197,7 @@ void AddCallers(const model::HloModule& module, const model::Instruction& instru
 Status AddHlo(RunDb& db, int64_t module_id, const std::string& name, const ShowOptions& options,
               Json* sheet) {
   const auto module = LoadHlo(db, module_id);
-  if (!module) return {};  // A run without HLO still has the rest.
+  if (!module) return {};  // A run without HLO still has the other parts.
   const auto by_name = model::IndexByName(*module);
   const auto found = by_name.find(name);
   if (found == by_name.end()) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The sheet of one op: what it is, its time, roofline, launches, evidence.
+// The sheet of one op: its description, time, roofline, launches, evidence.
 
 #include <algorithm>
 #include <map>
@@ -86,8 +86,8 @@ Status AddDevices(RunDb& db, const std::map<int64_t, std::set<int64_t>>& ran_in,
   return {};
 }
 
-// The row of `summary` that stands for this op and its copies: their handles and their time. Null
-// where the op stands for itself.
+// The row of `summary` for this op and its copies: their handles and their time. Null if the op has
+// no copies.
 Result<Json> AlikeOps(RunDb& db, const std::string& handle) {
   XLATRACE_ASSIGN(const RunView view, LoadRunView(db));
   const std::vector<size_t> rows = FoldRows(view);
@@ -141,7 +141,7 @@ Json OccupancyOn(const analysis::Gpu& gpu, const analysis::KernelShape& shape) {
   return json;
 }
 
-// `count`: of all its launches, more than the configurations that are shown may have.
+// `count`: number of all its launches, which may exceed those of the shown configurations.
 Status AddOtherGpu(RunDb& db, const Json& op, const Json& launches, int64_t count,
                    const ShowOptions& options, Json* sheet) {
   if (options.gpu == nullptr) return {};
@@ -233,8 +233,8 @@ Status AddOccupancyAdvice(RunDb& db, const ShowOptions& options, Json* rows) {
 
 namespace {
 
-// The op's row of op_time, and what is known of its instruction and of the ops like it. Null where
-// there is no op of that handle. `name` becomes the name of the instruction.
+// The op's row of op_time, with facts about its instruction and similar ops. Null if no op has the
+// handle. `name` is set to the name of the instruction.
 Result<Json> OpRow(RunDb& db, const std::string& handle, std::string* name) {
   XLATRACE_ASSIGN(Json op,
                   Row(db,
@@ -305,7 +305,7 @@ Status FindLabels(RunDb& db, const LabelShares& shares, int64_t module_id, const
   return {};
 }
 
-// One activity, of which `self_ns` of `duration_ns` are in the sum.
+// One activity; `self_ns` of its `duration_ns` are in the sum.
 void AddLaunch(LaunchSum& sum, bool timed, int64_t self_ns, int64_t duration_ns) {
   ++sum.launches;
   if (!timed) return;
@@ -352,7 +352,7 @@ Result<OpLaunches> LaunchesOf(RunDb& db, int64_t module_id, const std::string& n
   return of;
 }
 
-// Its time in each step that it ran in, for the first of them. `count`: how many there are.
+// Its time in each of the first steps in which it ran. `count`: number of all such steps.
 Result<Json> StepRows(RunDb& db, const OpLaunches& of, size_t* count) {
   XLATRACE_ASSIGN(const store::Table of_run,
                   db.Select("SELECT step, count(*) AS devices, min(steady) AS steady,"
@@ -435,7 +435,8 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
   Json launches = LaunchRows(of, &configurations);
   XLATRACE_TRY(AddOccupancyAdvice(db, options, &launches));
   XLATRACE_ASSIGN(sheet["host"], LaunchLatency(db, [&](int64_t label_id, int64_t /*config_id*/) {
-                    return of.labels.contains(label_id);  // A graph's call is not its nodes'.
+                    // The call of a graph is not the call of its nodes.
+                    return of.labels.contains(label_id);
                   }));
   XLATRACE_TRY(AddOtherGpu(db, op, launches, of.Count(), options, &sheet));
   XLATRACE_ASSIGN(const Json device,

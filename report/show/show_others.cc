@@ -45,7 +45,7 @@ Result<Json> Ops(RunDb& db, std::string_view where, std::initializer_list<store:
   return Rows(db, sql, parameters, kMaxListRows);
 }
 
-// Rows of an op's handle and self_ns, and the share_ppm of a part of it: the time of each.
+// Rows with an op's handle and self_ns, and the share_ppm of a part of it: the time of each op.
 std::vector<int64_t> PartsOf(const store::Table& shares) {
   std::map<std::string, std::vector<size_t>> rows_of;  // By handle.
   for (size_t i = 0; i < shares.rows.size(); ++i) rows_of[shares.Text(i, "handle")].push_back(i);
@@ -60,7 +60,7 @@ std::vector<int64_t> PartsOf(const store::Table& shares) {
   return ns;
 }
 
-// Ops with a part in what matches, and that part of their time: `here_ns`.
+// Ops with a matching part, and the time of that part: `here_ns`.
 Result<Json> OpsWithin(RunDb& db, std::string_view where,
                        std::initializer_list<store::Cell> parameters) {
   const std::string condition(where);
@@ -87,7 +87,7 @@ Result<Json> OpsWithin(RunDb& db, std::string_view where,
            parameters));
   for (Json& op : ops) {
     const auto here = here_ns.find(JsonText(op, "handle"));
-    // Outside of modules it is whole.
+    // Outside of modules, an op has no parts.
     op["here_ns"] = here == here_ns.end() ? op["self_ns"] : Json(here->second);
   }
   std::stable_sort(ops.begin(), ops.end(), [](const Json& a, const Json& b) {
@@ -119,7 +119,7 @@ Result<Json> ModulePhases(RunDb& db, int64_t module_id) {
   return rows;
 }
 
-// Time of what matches, by phase; the time of split instructions is in it by their shares.
+// Time of the matching parts, by phase; split instructions count with their shares.
 Status AddScopeTimes(RunDb& db, std::string_view where,
                      std::initializer_list<store::Cell> parameters, Json* sheet) {
   std::string sql(
@@ -152,7 +152,7 @@ bool IsInside(const std::string& layer, const std::string& whole) {
   return layer.starts_with(whole) && (layer.size() == whole.size() || layer[whole.size()] == '/');
 }
 
-// Time per steady step of one device, and of each layer that a `*` stands for.
+// Time per steady step of one device, also for each layer that a `*` represents.
 Status AddStepTimes(RunDb& db, const std::function<bool(const ShareTime&)>& here,
                     const std::string& layer, Json* sheet) {
   XLATRACE_ASSIGN(const RunView view, LoadRunView(db));
@@ -227,7 +227,7 @@ Status AddMemory(RunDb& db, int64_t module_id, Json* sheet) {
   return {};
 }
 
-// From where the launches of these configurations came that no label leads back.
+// Places from which launches without an instruction came, for these configurations.
 Result<Json> LaunchPlaces(RunDb& db, const std::set<int64_t>& configs) {
   LaunchedIn launched_in;
   XLATRACE_TRY(launched_in.Open(db));
@@ -272,7 +272,7 @@ Result<Json> KernelSheet(RunDb& db, const std::string& what, const ShowOptions& 
                {"launches", kernel->sum.launches},
                {"self_ns", kernel->sum.timed > 0 ? Json(kernel->sum.self_ns) : Json()},
                {"total_ns", kernel->sum.timed > 0 ? Json(kernel->sum.total_ns) : Json()}}}};
-  // The page's figure beside that of the whole run, under its own name.
+  // The page's figure, with its own name, in addition to the figure of the whole run.
   XLATRACE_ASSIGN(const RunView view, LoadRunView(db));
   if (view.basis.steady) {
     for (const NamedFigure& figure : view.kernels) {
@@ -296,7 +296,7 @@ Result<Json> KernelSheet(RunDb& db, const std::string& what, const ShowOptions& 
     of_symbol.push_back(sum);
     if (!attributed) without_op.push_back(sum);
   }
-  // Launches that differ in nothing but names or clusters are one row.
+  // Launches that differ only in names or clusters become one row.
   const auto shape_of = [&](const LaunchSum& sum) {
     std::string shape;
     for (const std::string_view column :
@@ -409,7 +409,7 @@ Result<Json> FindingSheet(RunDb& db, const std::string& handle) {
     finding["evidence"] = evidence.is_array() ? std::move(evidence) : Json::array();
   }
   if (const Json& of_run = finding["saves_high_ns_per_run"]; of_run.is_number()) {
-    // A merged job whose launches here have no steps still has the steps of the job.
+    // A merged job without steps in this file still has the steps of the job.
     XLATRACE_ASSIGN(const JobFigure job, LoadJob(db));
     if (job.HasSteps()) {
       XLATRACE_ASSIGN(const RunView view, LoadRunView(db));
@@ -423,7 +423,7 @@ Result<Json> FindingSheet(RunDb& db, const std::string& handle) {
                   Row(db, "SELECT count(*) AS worked FROM busy_time WHERE busy_ns > 0"));
   Json sheet{{"kind", "finding"},
              {"handle", handle},
-             {"devices", devices["worked"]},  // A run's savings are sums over these.
+             {"devices", devices["worked"]},  // Savings of a run are sums over these devices.
              {"finding", std::move(finding)}};
   return sheet;
 }
@@ -498,7 +498,7 @@ Status AddCalls(RunDb& db, const SourceStacks& stacks,
 
 Result<Json> SourceSheet(RunDb& db, const std::string& file, int64_t line) {
   Json sheet{{"kind", "source"}, {"source_file", file}, {"source_line", line}};
-  // The whole path, or its end from a component on.
+  // The whole path, or its last whole components.
   constexpr std::string_view kHere =
       "source_line = ?2 AND (source_file = ?1 OR"
       " substr(source_file, -length(?1) - 1) = '/' || ?1)";
@@ -527,7 +527,7 @@ Result<Json> SourceSheet(RunDb& db, const std::string& file, int64_t line) {
                        "SELECT layer, sum(self_ns) AS self_ns FROM scope_time WHERE " +
                            std::string(kHere) + " GROUP BY layer ORDER BY self_ns DESC",
                        {file, line}, kMaxListRows));
-  // Ops of the line, and of what it calls.
+  // Ops of the line, and of functions that it calls.
   constexpr std::string_view kCalledHere =
       "stack_id IN (SELECT stack_id FROM source_stack WHERE line = ?2 AND (file = ?1 OR"
       " substr(file, -length(?1) - 1) = '/' || ?1))";

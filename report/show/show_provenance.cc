@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where an op came from, as JSON and as text.
+// The origin of an op, as JSON and as text.
 
 #include <string>
 #include <vector>
@@ -86,7 +86,7 @@ void WriteProvenance(const Json& provenance, SheetWriter& out) {
     std::string line = JsonText(event, "pass");
     if (JsonHas(event, "dump")) line += fmt::format(", dump {}", JsonInt(event, "dump").value());
     line += ": " + JsonText(event, "sentence");
-    // One is in the sentence.
+    // A single origin is in the sentence.
     const Json& before = ValueAt(event, "before");
     const auto count = static_cast<size_t>(JsonInt(event, "before_count").value_or(0));
     if (count > 1) {

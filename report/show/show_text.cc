@@ -271,7 +271,7 @@ void WriteScope(const Json& sheet, const std::string& title, SheetWriter& out) {
 void WriteOps(const Json& ops, SheetWriter& out) {
   if (!ops.is_array() || ops.empty()) return;
   out.Heading("Ops");
-  // Rows of which only a part belongs here.
+  // Rows that belong to the subject only in part.
   const bool parts = std::any_of(ops.begin(), ops.end(), [](const Json& op) {
     return JsonHas(op, "here_ns") && ValueAt(op, "here_ns") != ValueAt(op, "self_ns");
   });

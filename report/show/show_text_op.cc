@@ -187,7 +187,7 @@ void WriteOpTime(const Json& op, int64_t devices, SheetWriter& out) {
                        CountedCell(op, "occurrences", "run", "runs"), TimeCell(op, "average_ns"),
                        TimeCell(op, "min_ns"), TimeCell(op, "max_ns")));
   if (JsonHas(op, "steady_ns_per_step")) {
-    // The divisor of steps that devices are in: what is summed over ops is the step of one device.
+    // The divisor of steps on devices, because sums over ops are per step of one device.
     const std::string steps = CountedCell(op, "steady_steps", "typical step", "typical steps");
     const std::string over =
         devices > 1 ? fmt::format("{} devices, {} in all", Thousands(devices), steps) : steps;
@@ -217,7 +217,7 @@ void WriteOtherGpu(const Json& op, const Json& other, SheetWriter& out) {
   out.Fact("other GPU", text);
 }
 
-// The op_names inside of it and their parts of its time.
+// The op_names of an op and their parts of its time.
 void WriteInside(const Json& shares, SheetWriter& out) {
   if (!shares.is_array() || shares.size() <= 1) return;
   out.Heading("Parts of this op (time by the cost model)");

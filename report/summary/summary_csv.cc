@@ -45,7 +45,7 @@ std::string MarkdownText(std::string_view text) {
   return out;
 }
 
-// A name in a code span: only the bar and the backtick can end it.
+// A name in a code span, in which only the bar and the backtick are special.
 std::string MarkdownName(std::string_view text) {
   std::string name = Printable(text);
   if (DisplayWidth(name) > static_cast<int>(kMarkdownCellWidth)) {

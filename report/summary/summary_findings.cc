@@ -28,7 +28,7 @@ constexpr size_t kMaxRuledOutLines = 2;
 constexpr size_t kMaxTitleLines = 3;
 constexpr int kLabelColumns = 12;  // The longest label, "not checked", and a space.
 
-// A line of text after its label, or below the text of the line above.
+// A line of text after its label, or an indented line without a label.
 std::string Labelled(std::string_view label, const std::string& text) {
   return fmt::format("{:<{}}{}", label, kLabelColumns, text);
 }

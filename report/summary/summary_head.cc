@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The head of a summary in a terminal, and what its blocks have in common.
+// The head of a summary in a terminal, and helpers that its blocks share.
 
 #include <algorithm>
 #include <cmath>
@@ -70,7 +70,7 @@ SummaryLines HeaderBlock::WhatRan() const {
   first.push_back(FitName(view_.DeviceText(), 40) + (job.kept < job.ranks ? " kept" : ""));
   if (const std::string rank = view_.RankText(); !rank.empty()) first.push_back(rank);
   if (const ModuleFigure* main = view_.MainModule()) {
-    // TensorFlow's names of modules are made of the function's and a number of 60 characters.
+    // TensorFlow's module names consist of the function's name and 60 generated characters.
     const hlo::ModuleOrigin origin = hlo::OriginOfModule(main->name);
     const bool function = origin.how == "tf.function" || origin.how == "cluster";
     first.push_back(FitName(function ? origin.function : main->name, 40));
@@ -87,7 +87,7 @@ SummaryLines HeaderBlock::WhatRan() const {
   return first;
 }
 
-// For a job whose launches here have no steps: the step of all ranks, as in its sentence.
+// For a job without steps in this file: the step of all ranks, as in the job's sentence.
 std::string HeaderBlock::JobStepText() const {
   const JobFigure& job = view_.job;
   const auto step = static_cast<double>(job.step_ns);
@@ -131,7 +131,7 @@ SummaryLines HeaderBlock::Lines() const {
     second.push_back("device time " + Duration(static_cast<double>(coverage.device_ns)));
   }
   if (coverage.device_ns > 0) second.push_back(AttributedWords(view_).text);
-  // Possible losses have a line of their own, so that they are never cut off.
+  // Possible losses have a separate line, so that they are never cut off.
   const bool lacks = view_.losses.more_possible();
   if (!lacks) {
     second.push_back("lost " + view_.losses.Text());

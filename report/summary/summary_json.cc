@@ -171,8 +171,8 @@ Json TableJson(const RunView& view, const SummaryOptions& options) {
 
 namespace {
 
-// If a number of rows is given: a short answer for a message (head, table, findings in short).
-// Keys are a part of those of the whole answer.
+// With a number of rows, a short result for a message (head, table, short findings). Its keys are a
+// part of those of the whole result.
 std::string BriefJson(const RunView& view, const SummaryOptions& options) {
   const AnswerText answer = TextOf(view);
   Json json{
@@ -311,7 +311,7 @@ std::string SummaryJson(const RunView& view, const SummaryOptions& options) {
                                  {"value", stat.value},
                                  {"advice", TextOrNull(stat.advice)}});
   }
-  // Names may hold bytes that are no UTF-8; they become the replacement character.
+  // Names may contain bytes that are not UTF-8; such bytes become the replacement character.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

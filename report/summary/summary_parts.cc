@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where the time goes, as a bar, in a summary in a terminal.
+// The parts of the time as a bar, for a summary in a terminal.
 
 #include <algorithm>
 #include <string>
@@ -101,7 +101,7 @@ SummaryLines PartsBlock::Lines() const {
   return lines;
 }
 
-// Without steps: what was idle beside the device time, between first and last activity.
+// Without steps: idle time in addition to the device time, between first and last activity.
 SummaryLines PartsBlock::Idle() const {
   int64_t ns = 0;
   int64_t longest = 0;
@@ -116,7 +116,7 @@ SummaryLines PartsBlock::Idle() const {
       fmt::format("  idle {} ({}% of {}) in {} gap{}, longest {}", Duration(idle),
                   ShareText(idle, span), Duration(span), Thousands(view_.gap_count),
                   view_.gap_count == 1 ? "" : "s", Duration(static_cast<double>(longest)));
-  // As many causes as the line holds.
+  // As many causes as fit into the line.
   for (size_t k = 0; k < view_.gaps.size() && k < 3; ++k) {
     const auto cause = [&](std::string_view words) {
       return fmt::format("{}{}{} {}", text, k == 0 ? ": " : ", ", words,
@@ -130,7 +130,7 @@ SummaryLines PartsBlock::Idle() const {
   return {DisplayWidth(text) > width_ ? FitLeft(text, width_) : text};
 }
 
-// Without steps: programs beside each other, per call.
+// Without steps: programs side by side, per call.
 SummaryLines PartsBlock::Calls() const {
   SummaryLines lines;
   size_t shown = 0;
@@ -175,7 +175,7 @@ std::string PartsBlock::Note(model::StepPart part) const {
       calls += queue.calls;
       on_idle += queue.calls_on_idle;
     }
-    // A note too long for its line is left out as a whole.
+    // A note that is too long for its line is left out completely.
     if (calls > 0 && width_ >= 120) {
       text += fmt::format("; {}% of launches came late",
                           ShareText(static_cast<double>(on_idle), static_cast<double>(calls)));

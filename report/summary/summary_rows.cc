@@ -23,7 +23,7 @@
 namespace xlatrace::report {
 namespace {
 
-// From this many columns on, the source line and longer names fit.
+// From this width on, the source line and longer names fit.
 constexpr int kWideTableWidth = 120;
 constexpr int kMediumTableWidth = 96;
 
@@ -176,7 +176,7 @@ class RowsMaker {
     std::map<std::string, std::set<int64_t>> programs_of_;
   };
 
-  // `sum`: of this row and those before it.
+  // `sum`: total of this row and the rows before it.
   OpCells CellsOf(const FoldedOp& fold, const OpNames& names, int64_t sum) const {
     const OpFigure& op = *fold.op;
     OpCells cells;
@@ -206,7 +206,7 @@ class RowsMaker {
     const OpNames names(ops, view_.processes <= 1);
     TextTable table(OpHeadings(has));
     if (view_.sorted_otherwise) {
-      // As the view has them: by the place of the op that stands for each row.
+      // As in the view: ordered by the op that represents each row.
       std::stable_sort(ops.begin(), ops.end(),
                        [](const FoldedOp& a, const FoldedOp& b) { return a.op < b.op; });
     }
@@ -249,7 +249,7 @@ class RowsMaker {
     return table;
   }
 
-  // "= 123 busy + 9.40 side by side": device time against what a clock shows.
+  // "= 123 busy + 9.40 side by side": device time compared with wall time.
   std::string Sum() const {
     const int64_t aside = view_.coverage.device_ns - view_.steps.busy_ns;
     if (!view_.basis.steady || !view_.filter.empty() || view_.steps.busy_ns <= 0 ||
@@ -290,7 +290,7 @@ class RowsMaker {
     std::vector<TextColumn> columns{{.heading = heading, .path = true, .flexible = true},
                                     {.heading = std::string(Unit()), .right = true},
                                     {.heading = "%", .right = true}};
-    // Under a filter the calls of a line are not all there.
+    // Under a filter, some calls of a line may be missing.
     if (source) columns.push_back({.heading = "with calls", .right = true});
     std::vector<model::Phase> phases;
     for (const model::Phase phase : kPhaseOrder) {
@@ -340,7 +340,7 @@ class RowsMaker {
     return file.empty() ? std::string() : " via " + SourceLine(file, line);
   }
 
-  // A flame graph on its side: the nodes with the most time, callers above what they call.
+  // A flame graph as indented text: the nodes with the most time, callers above their callees.
   TextTable Stacks() {
     constexpr size_t kBarWidth = 20;
     std::vector<int64_t> times;
@@ -444,8 +444,8 @@ class RowsMaker {
     return table;
   }
 
-  // The slowest steps first, as they are what one looks for.
-  // "backward +3.10 ms": of what the step has more or less than the mean.
+  // The slowest steps first, because readers look for them. "backward +3.10 ms": the difference to
+  // the mean step.
   static std::string Difference(const StepFigure& step) {
     std::string text;
     if (step.differs_in && 100 * std::abs(step.differs_ns) >= step.wall_ns) {

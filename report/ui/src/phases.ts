@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phases, parts of a step and what stands for them everywhere. The words themselves are C++'s
-// (words.ts).
+// Phases and parts of a step, with their symbols and colours. The words come from C++ (words.ts).
 
 import {
   BASIS_WORDS,
@@ -23,7 +22,9 @@ export const dict = <T>(entries: Record<string, T>): Record<string, T> =>
 
 export const HUES = Object.keys(LETTER) as Hue[];
 
-/** Colour of an op: collectives and copies have their own, the rest that of its phase. */
+/**
+ * Colour of an op: collectives and copies have their own colours, other ops that of their phase.
+ */
 export function hueOf(phase: string, kind: string): Hue {
   if (kind === 'collective') return 'collective';
   if (kind === 'copy' || kind === 'memset') return 'copy';
@@ -53,12 +54,12 @@ export function phaseFromWord(word: string): Phase | undefined {
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** How a phase or a part of the step is called; what is neither keeps its name. */
+/** Name of a phase or a part of the step; other text is returned unchanged. */
 export const phaseWords = (phase: string): string => PART_WORDS[phase] ?? phase;
 export const kindWords = (kind: string): string => KIND_WORDS[kind] ?? kind;
 export const reasonWords = (reason: string): string => REASON_WORDS[reason] ?? reason;
 export const basisWords = (basis: string): string => BASIS_WORDS[basis] ?? basis;
-/** "registers, shared memory": what limits a kernel's occupancy may be several things. */
+/** "registers, shared memory": several resources may limit a kernel's occupancy. */
 export const limiterWords = (limiter: string): string =>
   limiter
     .split(', ')

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that can be seen is in the URL's hash: #/ops?f=phase:backward&s=-waste&sel=o17.
 //
-// Navigation (a page, a filter, a selection) makes a history entry, so Back undoes it; moving
-// (zoom, scroll, typing) replaces the entry. A link pasted into a ticket shows the same page.
+// Navigation (a page, a filter, a selection) adds a history entry, so Back undoes it. Movement
+// (zoom, scroll, typing) replaces the entry. A copied link shows the same page.
 
 import { useEffect, useState } from 'preact/hooks';
 
@@ -23,13 +23,13 @@ export const PAGES = [
 ] as const;
 export type Page = (typeof PAGES)[number][0];
 
-/** The key of a page, the same in every run; the tenth is 0, those after it have none. */
+/** The key of a page, the same in every run. The tenth page has 0; later ones have no key. */
 export const keyOf = (id: Page): string => {
   const at = PAGES.findIndex(([page]) => page === id);
   return at < 10 ? String((at + 1) % 10) : '';
 };
 
-/** Does the run have what the page shows? */
+/** True if the run has the data of the page. */
 export const hasPage = (
   report: {
     meta: { base: { compare?: unknown } | null };
@@ -85,7 +85,7 @@ export function parseHash(hash: string): State {
       try {
         value = decodeURIComponent(value);
       } catch {
-        // A broken escape stays as it was typed.
+        // An invalid escape is kept as typed.
       }
       if (key === 'f') state.f = value;
       else if (key === 'sel') state.sel = value;
@@ -143,7 +143,7 @@ export type Change = Partial<Omit<State, 'args'>> & { args?: Record<string, stri
 
 export function applied(state: State, change: Change): State {
   const samePage = change.page === undefined || change.page === state.page;
-  // Arguments belong to a page; another page starts with its own.
+  // Arguments belong to one page; another page starts with its own arguments.
   const args: Record<string, string> = samePage ? { ...state.args } : {};
   for (const [key, value] of Object.entries(change.args ?? {})) {
     if (value === undefined || value === '') delete args[key];
@@ -168,7 +168,7 @@ export function navigate(change: Change): void {
 }
 
 let pending = 0;
-/** Moves within what is shown: no history entry; the address follows a moment later. */
+/** Moves within the page: no history entry; the address is updated with a delay. */
 export function updateAddress(change: Change): void {
   current = applied(current, change);
   window.clearTimeout(pending);

@@ -21,7 +21,7 @@ export function useTheme(): [Theme, () => void] {
       if (next === 'auto') localStorage.removeItem(STORAGE_KEY);
       else localStorage.setItem(STORAGE_KEY, next);
     } catch {
-      // Private windows have no storage: the choice holds for this page.
+      // Private windows have no storage, so the choice is valid for this page only.
     }
     window.dispatchEvent(new Event('xlatrace-theme'));
     set(next);

@@ -75,7 +75,7 @@ function handleGraphKey({
   }
 }
 
-/** The op of the headline, else the op with the largest waste. */
+/** The op of the headline, or else the op with the largest waste. */
 function startOf(report: Report, view: View): number {
   let best = -1,
     most = -1;
@@ -120,7 +120,8 @@ export function GraphPage(): VNode {
     const e = report.resolve(sel);
     return e?.type === 'op' ? report.ops.row[e.row]! : e?.type === 'instruction' ? e.row : -1;
   };
-  // It starts at what the headline is about, else at what wastes most, never empty.
+  // The page starts at the op of the headline, or else at the op with the largest waste, so that it
+  // is never empty.
   const worst = useMemo(() => startOf(report, view), [report, view]);
   const picked = rowOf(state.sel);
   const fixed = Number(state.args['c'] ?? NaN);
@@ -146,7 +147,8 @@ export function GraphPage(): VNode {
     outs = [...realUsers(hlo, centre)];
   const read = sumBy(ins, ([, b]) => b || 0),
     written = hlo.outBytes[centre]! || 0;
-  // As Roofline counts: what a fusion reads in part, or gets back in place, is not moved whole.
+  // Counted as on the page Roofline: operands that a fusion reads in part or updates in place count
+  // in part only.
   const moved = (op >= 0 && report.ops.bytes[op]!) || read + written;
   const device = gpuOf(report, '');
   const calls = op >= 0 ? report.ops.calls[op]! : 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why the device is idle: time by cause, the longest gaps, what the host did meanwhile.
+// Reasons for idle time of the device: time by cause, the longest gaps, and the activity of the
+// host meanwhile.
 
 import type { VNode } from 'preact';
 import { Flame } from '../charts/flame';
@@ -50,8 +51,8 @@ export function IdlePage(): VNode {
   const main = causes[0];
   const known = causes.filter((c) => c.cause !== 'unknown');
   const findings = new Map(report.meta.findings.map((f) => [f, causesOfFinding(f)]));
-  // A finding may be about a part of what a cause holds; a crumb of it is no reason to name it
-  // there.
+  // A finding may concern only a part of a cause's time. If this part is very small, the finding is
+  // not shown there.
   const partOf = (f: Finding, { cause, ns }: Cause): number => {
     const part = sumBy(f.evidence, (e) =>
       e.cause === cause && e.unit === 'ns' ? Number(e.value) : 0,
@@ -79,7 +80,7 @@ export function IdlePage(): VNode {
       }),
   } as TableProps<Cause>;
   const idleSentence = idleWords(main, known, total, d);
-  // Idle time outside of these steps, which the user may look for here.
+  // Idle time outside of these steps, which users may expect on this page.
   const apart =
     basis.steady &&
     report.gaps
@@ -92,8 +93,8 @@ export function IdlePage(): VNode {
   const loops = report.meta.verdict.not_known
     .map((s) => s.map((p) => p.text).join(''))
     .find((s) => s.includes('ops of loops'));
-  // On a CPU some of it is work that no recorded thread does: a note, or where it is much a
-  // finding.
+  // On a CPU, some idle time is work in threads that were not recorded. A note states this, or a
+  // finding if the time is large.
   const ofProducts = <T extends { id: string }>(list: T[] = []): T | undefined =>
     list.find((f) => f.id === 'hidden_products');
   const hidden = ofProducts(report.meta.ruled_out),

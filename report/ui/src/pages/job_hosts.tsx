@@ -35,8 +35,8 @@ export interface Host {
 }
 
 /**
- * Means over the host's ranks of what each has more than the median of its program, ns; NaN: not
- * known. The worst first.
+ * Means over the host's ranks of the excess over the median of the same program, ns; NaN: not
+ * known. Largest first.
  */
 export function hostsOf(ranks: readonly HostRank[]): Host[] {
   const middle = new Map<string, number>();
@@ -56,7 +56,7 @@ export function hostsOf(ranks: readonly HostRank[]): Host[] {
     }
     return { host, ranks: list.length, more };
   });
-  // A slow rank waits less, so waiting does not identify the slow rank.
+  // A slow rank waits less, so its waiting time does not identify it.
   const worst = (h: Host): number =>
     Math.max(...KINDS.map(([k]) => (k === 'wait' || isNaN(h.more[k]) ? -Infinity : h.more[k])));
   return hosts.sort((a, b) => worst(b) - worst(a));

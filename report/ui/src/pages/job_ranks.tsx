@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks of a merged job: the rank that others wait for, its cost, its start and its cause, from
-// run.db. Also the time of each rank by itself, and a map of rank by step.
+// Ranks of a merged job: the rank that the other ranks wait for, its cost, its first step and the
+// cause, from run.db. Also the own time of each rank, and a map of ranks and steps.
 
 import type { VNode } from 'preact';
 import { type Dispatch, type StateUpdater, useMemo, useState } from 'preact/hooks';
@@ -114,7 +114,7 @@ function openRank({ r, setSaid, place, step, cells, report, state }: OpenRankInp
       place,
       `Launches of ${r.name} are not in this file: they are in ${baseName(r.source)}.`,
     ]);
-  // If the launches have no steps of their own, the job gives the time of its step.
+  // If the launches have no steps, the step time of the job is used.
   const i = step === undefined ? -1 : r.row * cells!.steps.length + cells!.steps.indexOf(step),
     from = cells?.start[i] ?? NaN;
   const own = report.steps.some((s) => s.device === r.device && s.step === step);
@@ -133,7 +133,7 @@ export function JobRanks(): VNode {
   const { report, state } = useReport();
   const ranks = useMemo(() => ranksOf(report), [report]);
   const { value: cells, error } = useLoad(() => cellsOf(report, ranks), [report, ranks]);
-  // By what each costs; where that is not known, by what it computes.
+  // Ordered by cost, or if the cost is not known, by computation.
   const cost = (r: JobRank): number => (isNaN(r.excess) ? r.gemm + r.other : r.excess);
   const order = useMemo(
     () => ranks.map((_, i) => i).sort((a, b) => cost(ranks[b]!) - cost(ranks[a]!)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which part of the model costs what, forward against backward.
+// Time of each part of the model, with forward and backward compared.
 
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
@@ -20,7 +20,7 @@ import { type Row, sortKey, treeLink, walkNodes, walkTree } from './model/rows';
 import { ModelHeading, ModelSplit } from './model/split';
 import { NothingMatches } from './ops/controls';
 
-/** Phases with time; those without a name are left out where there are enough others. */
+/** Phases with time; phases without a name are left out if there are enough others. */
 function phasesShown(root: Node): Phase[] {
   const present = PHASES.filter((_, i) => root.phases[i]! > root.ns * 0.0005);
   return present.filter((p) => (p !== 'unknown' && p !== 'other') || present.length <= 3);
@@ -34,7 +34,7 @@ const isOpenAtFirst = (n: Node, depth: number, root: Node, by: TreeBy): boolean 
 
 const GROUPS = ['scope', 'source', 'stack', 'module'] as const satisfies readonly TreeBy[];
 
-/** The first grouping with at least two parts: a tree with one row answers nothing. */
+/** The first grouping with at least two parts, because a tree with one row has no information. */
 function firstSplit({ shares, ops, modules }: Report): TreeBy {
   const parts = (nameOf: (share: number) => string): number =>
     new Set(Array.from(shares.ns, (ns, s) => (ns > 0 ? nameOf(s) : '')).filter(Boolean)).size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How full each kernel keeps the multiprocessors, what limits it, and whether that matters.
+// Occupancy of each kernel, its limit, and the effect on the time.
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
@@ -48,7 +48,7 @@ export function OccupancyPage(): VNode {
       />
     );
   }
-  // Figures of the base are shown only beside those of the whole run and of this device.
+  // Figures of the base are shown only for the whole run and for this device.
   const then =
     matched(report) && !view.filtered ? new Map(rows.map((r) => [r.key, baseOf(report, r)])) : null;
   const was = (r: LaunchShape): { ns: number; pct: number } => then!.get(r.key)!;
@@ -84,7 +84,7 @@ export function OccupancyPage(): VNode {
   const total = sumNs(rows),
     known = rows.some((r) => r.pct >= 0),
     limits = device && device.maxThreadsPerSm > 0;
-  // A kernel that cannot be compared with its bound may be limited by occupancy or not.
+  // If a kernel cannot be compared with its bound, it is unknown whether occupancy limits it.
   const judged = sumNs(rows.filter((r) => !isNaN(r.reached)));
   const tails = rows
     .filter((r) => r.waves >= 1 && r.occ && !isNaN(r.waves))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rank holds the others up: computation, waiting and idle time of each, and a map of rank by
-// step.
+// The rank that delays the others: computation, waiting and idle time of each rank, and a map of
+// ranks and steps.
 
 import type { VNode } from 'preact';
 import { useReport } from '../ctx';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far from the hardware limit, and is it memory or computation?
+// Distance of each op from the hardware limit, and the limiting resource: memory or computation.
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Can this be trusted: evidence, what was lost, modules, steps, environment, what the file holds.
+// Quality of the recording: evidence, losses, modules, steps, environment, and the contents of the
+// file.
 
 import type { VNode } from 'preact';
 import { HiddenPages } from '../components/hidden_pages';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines of the program with their time beside them.
+// The lines of the program with their times.
 
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
@@ -114,7 +114,7 @@ export function SourcePage(): VNode {
     );
   const { file, most, path, findings, parts, max, largest, stackOf, otherStacks, withStack, at } =
     openedFile({ opened, text, value, line, ops, list, report });
-  // Room for one op of a line: between 1280 and 1680 px the lines have a column on each side.
+  // Width for one op of a line. Between 1280 and 1680 px, the lines have a column on each side.
   const narrow = window.innerWidth < 600,
     one = narrow || (window.innerWidth >= 1280 && window.innerWidth < 1680);
   const row = (n: number, source: string | null, id: string): VNode => {

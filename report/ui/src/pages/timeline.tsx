@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When, and what surrounds it: steps, modules, layers, streams, idle time with causes, host.
+// Activities in order of time: steps, modules, layers, streams, idle time with causes, host.
 
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -98,7 +98,7 @@ function Canvas({
   const narrow = inStep !== undefined && range[1] - range[0] < 0.9 * (inStep.end - inStep.start);
   const is = (s: StepBox | undefined): boolean =>
     s !== undefined && !narrow && inStep?.step === s.step;
-  // A part of the run is the same part on devices of one clock only.
+  // A time range is comparable only between devices that share a clock.
   const facts = useGapFacts({ timeline, sumRange, report, lens, state, wholeStep });
 
   const { counted, lensSpan } = facts;
@@ -203,7 +203,7 @@ export function TimelinePage(): VNode {
   useEffect(() => {
     return listen(window, { resize: () => setTall(window.innerHeight) });
   }, []);
-  // Below the canvas are the lens and the sums of as many phases as there are.
+  // Below the canvas are the lens and the sums, which need space for all phases.
   const phases = useMemo(
     () => new Set(report.ops.hue.filter((_, r) => report.ops.ns[r]! > 0)).size,
     [report],

@@ -20,7 +20,7 @@ import { VerdictSide } from './verdict/side';
 import { KindBar } from './verdict/kind_bar';
 import { TimeBar } from './verdict/time_bar';
 
-/** The facts as the program states them. */
+/** The facts in the words of the program. */
 function Facts({ report }: { report: Report }): VNode {
   return (
     <dl class="five">
@@ -37,13 +37,13 @@ function Facts({ report }: { report: Report }): VNode {
   );
 }
 
-/** Speaks of idle time, and of no op: no filter narrows it. */
+/** The finding is about idle time and has no ops, so no filter narrows it. */
 const isIdle = (report: Report, f: Finding): boolean =>
   handlesOf(report, f).length === 0 && causesOfFinding(f).length > 0;
 
 /**
- * Does any op of the finding have time left under the filter? For a finding without ops: work of
- * its kind.
+ * True if an op of the finding has filtered time. For a finding without ops: if work of its kind
+ * has.
  */
 function touches(report: Report, view: View, f: Finding): boolean {
   const handles = handlesOf(report, f),
@@ -83,7 +83,7 @@ function FilterNote({
   );
 }
 
-/** A reader can act on a few things; a click shows the others. */
+/** Only a few actions are shown at first; a click shows the others. */
 const MAX_ACTIONS = 5;
 
 export function VerdictPage(): VNode {
@@ -99,7 +99,7 @@ export function VerdictPage(): VNode {
   const db = baseName(run.path) || 'run.db';
   const { jobStep } = report;
   const step = basis.steady ? basis.typical_ns : (jobStep?.ns ?? 0);
-  // Totals of a run are sums over its devices, and may be more than its wall time.
+  // Totals of a run are sums over its devices, and may exceed its wall time.
   const together = basis.steady ? 1 : new Set(report.gapSums.map((g) => g.device)).size;
   return (
     <div class="verdict">

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two steps one above the other, each from its own begin: where they part is where the time went.
+// Two steps in rows below each other, both from their begin, so that differences become visible.
 
 import { lowerBound, type StreamLaunches } from '../data/launches';
 import type { Report } from '../data/report';
@@ -16,7 +16,7 @@ function busy(s: StreamLaunches, from: number, to: number): number {
 }
 
 /**
- * Rows of `tl` again, once per step; their times count from the begin of the step on the device.
+ * The rows of `tl`, once per step. Their times count from the begin of the step on the device.
  */
 export function alignSteps(
   report: Report,
@@ -47,7 +47,7 @@ export function alignSteps(
       const of = tl.tracks.filter(
         (k) => k.device === device && (k.stream !== undefined || k.kind === 'idle'),
       );
-      // A step's main stream, others that are at work in it, and idle time.
+      // The main stream of a step, other streams with work in the step, and idle time.
       const shown = of
         .filter((k, i) =>
           k.stream ? i === 0 || busy(k.stream, step.start, step.end) > 0.005 : true,

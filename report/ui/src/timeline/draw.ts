@@ -50,7 +50,7 @@ function drawTracks({
       4,
       Math.floor((GUTTER - 10 - (name ? Math.min(GUTTER * 0.6, name.length * 6.7) + 6 : 0)) / em),
     );
-    // Rows of one thread differ by depth alone: the first row has the name.
+    // Rows of one thread differ in depth only; the first row has the name.
     if (tr.kind !== 'host' || before?.label !== tr.label || before.device !== tr.device)
       ctx.fillText(midCut(tr.label, most), GUTTER - 8, mid);
     before = tr;
@@ -107,15 +107,16 @@ export function draw(
   ctx.textBaseline = 'middle';
   ctx.font = `11px ${look.font}`;
 
-  // Axis: times since the left step or the run began read better than since the epoch.
+  // Times on the axis count from the begin of the left step or of the run, because times since the
+  // epoch are hard to read.
   const { chosen, saidAt, saidWidth, said } = drawAxis({ v1, v0, tl, w, ctx, look, d, GUTTER, X });
 
   const em = ctx.measureText('abcdefghijklmnopqrstuvwxyz_0123456789').width / 37;
   const clipText = (text: string, x: number, y: number, room: number, plain = false): void => {
     let max = Math.min(Math.floor((room + 4) / em), text.length),
       shown = text;
-    // Names of calls differ at their begin, so the end goes; either is cut by as much as the box is
-    // too short.
+    // Names of calls differ at their beginning, so their end is cut. Names are cut by the missing
+    // width.
     while (max > 0 && shown !== '' && ctx.measureText(shown).width > room) {
       shown = plain
         ? max > 2
@@ -136,7 +137,7 @@ export function draw(
       if (d.path.has(device))
         drawPath(ctx, tl, device, d.path.get(device)!, v0, v1, X, look, d.width);
 
-  // Where a device comes last in a collective: the longest waits in sight.
+  // Marks where a device arrives last in a collective: the longest visible waits.
   drawSkews({ tl, v0, v1, scale, X, ctx, look, GUTTER });
 
   if (chosen) {
@@ -184,7 +185,7 @@ function drawSegments(
     if (bw < 0.5 && a - lastX < 1) continue;
     lastX = e;
     if (tr.kind === 'idle') {
-      // Long gaps are higher: the many short ones would hide them otherwise.
+      // Long gaps are drawn higher, because many short ones would hide them.
       const told = bw > 70 && tr.height > 12;
       const h = told
         ? tr.height
@@ -215,7 +216,7 @@ function drawSegments(
     }
     if (bw > 14) {
       ctx.fillStyle = look.ink;
-      // An inner box covers the rest of the name.
+      // A nested box covers the remainder of the name.
       text(
         host ? s.label(i).replace(/_v\d+$/, '') : s.label(i),
         a + 5,

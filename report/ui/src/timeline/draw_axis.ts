@@ -29,7 +29,7 @@ export function drawAxis({ v1, v0, tl, w, ctx, look, d, GUTTER, X }: DrawAxisInp
   ctx.fillStyle = look.ink3;
   ctx.lineWidth = 1;
   let firstLabel = true;
-  // The length of the selection is on the axis. A number that it would cut is left out.
+  // The length of the selection is on the axis. Numbers that it would cover are left out.
   const chosen =
     d.selection &&
     ([Math.max(GUTTER, X(d.selection[0])), Math.min(d.width, X(d.selection[1]))] as const);
@@ -56,7 +56,7 @@ export function drawAxis({ v1, v0, tl, w, ctx, look, d, GUTTER, X }: DrawAxisInp
   return { chosen, saidAt, saidWidth, said };
 }
 
-/** Where the axis starts to count: the step in sight, else the first launch. */
+/** Zero of the axis: the visible step, or else the first launch. */
 export function axisOrigin(tl: Timeline, v0: number, slack: number): number {
   const steps = tl.tracks.find((t) => t.kind === 'step')?.segments;
   if (steps) {

@@ -6,7 +6,9 @@ import { duration } from '../format';
 import type { Look } from './look';
 import type { Timeline, Track } from './track_types';
 
-/** A line along what bound the step: on the row of the stream, waits on that of idle time. */
+/**
+ * A line along the critical path: on the row of the stream, or for waits on the row of idle time.
+ */
 export function drawPath(
   ctx: CanvasRenderingContext2D,
   tl: Timeline,
@@ -21,7 +23,7 @@ export function drawPath(
   const rows = tl.tracks.filter((t) => t.device === device);
   const foot = (t: Track | undefined): number => (t ? t.y + t.height - 2 : NaN);
   const idle = foot(rows.find((t) => t.kind === 'idle') ?? rows.find((t) => t.stream));
-  // A stream is two rows where its collectives have one of their own.
+  // A stream has two rows if its collectives have a separate row.
   const at = new Map<string, number>();
   const yOf = (i: number): number => {
     const stream = path.stream[i]!,
@@ -75,7 +77,7 @@ interface DrawSkewsInput {
   GUTTER: number;
 }
 
-/** Where a device comes last in a collective: the longest waits in sight. */
+/** Marks where a device arrives last in a collective: the longest visible waits. */
 export function drawSkews({ tl, v0, v1, scale, X, ctx, look, GUTTER }: DrawSkewsInput): void {
   const skews = tl.waits.skews
     .filter((k) => k.at > v0 && k.at < v1 && (k.at - k.from) * scale > 40)

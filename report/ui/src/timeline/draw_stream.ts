@@ -14,8 +14,8 @@ const HUE_COUNT = HUES.length;
 const sums = new Float32Array(HUE_COUNT);
 
 /**
- * One pixel of a row: as high as it is busy, what takes most of it at the foot; what is seldom
- * keeps four pixels.
+ * One pixel of a row. Its height is the busy share, with the largest part at the bottom. Rare work
+ * has at least four pixels.
  */
 function drawColumn(
   ctx: CanvasRenderingContext2D,
@@ -100,7 +100,7 @@ function addLabel({
     const room = (k < i1 && s.start[k]! < e ? X(s.start[k]!) : b) - left - 3;
     const said = nameOfSite(site);
     const wait = waited?.get(i);
-    // Which of the two reads first depends on what most of the box is.
+    // The kind with the larger part of the box determines the order of the two texts.
     const what =
       wait !== undefined && wait * scale > 34 ? `waits ${duration(wait)}` : duration(s.dur[i]!);
     if (room > 26)
@@ -193,10 +193,10 @@ export function drawStream(
   const mid = tr.y + tr.height / 2 + 0.5;
   let lastX = -9,
     lastHue = -1;
-  // Boxes thinner than a pixel would paint over each other. So each pixel shows their share by
+  // Boxes thinner than a pixel would cover each other. Each pixel therefore shows their shares by
   // colour, and separately the share that the filter excludes.
   const thin = new Float32Array(2 * HUE_COUNT * (Math.ceil(w) + 1));
-  // Written when all boxes are there: small ones that lie inside would cut the words.
+  // Text is drawn after all boxes, because small nested boxes would cover it.
   const labels: { words: string; x: number; room: number; on: string }[] = [];
   for (let i = i0; i < i1; ++i) {
     const site = s.site[i]!;

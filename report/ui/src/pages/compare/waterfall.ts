@@ -11,7 +11,9 @@ export interface Fall {
   high: number;
 }
 
-/** The axis begins below the smallest time, so that small changes of a long step are visible. */
+/**
+ * The axis starts just below the smallest time, so that small changes of a long step are visible.
+ */
 const AXIS_MARGIN = 0.25;
 /** The axis begins at 0 if the changes are at least this share of the time. */
 const MIN_SHARE_FROM_ZERO = 0.4;

@@ -22,7 +22,7 @@ function bodyOf(hlo: Hlo, i: number): { inner: Layout; hidden: number } | null {
   if (n > 4000) return null;
   let root = begin;
   for (let k = begin; k < begin + n; ++k) if (hlo.root[k]) root = k;
-  // Breadth first from the root; what does not fit is counted.
+  // Breadth first from the root; instructions beyond the limit are only counted.
   const shown: number[] = [root];
   for (let k = 0; k < shown.length && shown.length < 12; ++k)
     for (const o of hlo.operands(shown[k]!))
@@ -116,7 +116,7 @@ function ZoomButtons({
   );
 }
 
-/** Labels that would cover one another are left out, the smaller first. */
+/** If labels would cover each other, the smaller ones are left out. */
 function edgeLabels(
   plan: Layout,
   centre: number,
@@ -201,7 +201,7 @@ export function Drawing({ hlo, n, centre, picked, open, divisor, step }: Drawing
   const base = comparable(report) ? baseOps(report) : null;
   const body = useMemo(() => (open ? bodyOf(hlo, centre) : null), [hlo, centre, open]);
   const W = base ? 250 : 182;
-  // A node is one instruction of a folded row; the sum of the row has a line of its own.
+  // A node is one instruction of a folded row; the sum of the row is shown on a separate line.
   const foldOf = (i: number): string =>
     hlo.op[i]! >= 0 ? copiesText(report, hlo.op[i]!).slice(2) : '';
   // The number of neighbours that are not drawn is in the node, away from the edges.
@@ -233,7 +233,8 @@ export function Drawing({ hlo, n, centre, picked, open, divisor, step }: Drawing
     [n, body, centre, W],
   );
   const pad = 20;
-  // A little smaller where that makes all of it visible; what scrolls anyway keeps its size.
+  // The drawing becomes slightly smaller if it is then completely visible. Larger drawings scroll
+  // and keep their size.
   const tall = (window.innerHeight - 250) / (plan.height + 2 * pad + 18);
   const whole = Math.min((width - 2) / (plan.width + 2 * pad), tall);
   const scale =
@@ -254,7 +255,7 @@ export function Drawing({ hlo, n, centre, picked, open, divisor, step }: Drawing
     const onMove = (m: PointerEvent): void => el.scrollTo(from[0] - m.clientX, from[1] - m.clientY);
     const stop = listen(window, { pointermove: onMove, pointerup: () => stop() });
   };
-  // Labels that would cover one another are left out, the smaller first; edges show them on hover.
+  // If labels would cover each other, the smaller ones are left out; edges show them on hover.
   const labels = edgeLabels(plan, centre, n);
   useCentred(plan, centre, box, scale);
   const heavy = (b: number): number =>

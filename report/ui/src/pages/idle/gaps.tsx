@@ -184,8 +184,7 @@ function gapTexts({ sites, ops, kernels, ranges, calls, report }: GapTextsInput)
       </NameRow>
     );
   const range = (g: GapRow): string => (g.range >= 0 ? ranges.texts('text')[g.range]! : '');
-  // A range may begin late in the gap, or end early: the note names the part that it does not
-  // cover.
+  // A range may begin late in the gap, or end early. The note describes the uncovered part.
   const untold = (g: GapRow): string => {
     const from = g.range >= 0 ? ranges.numbers('start_ns')[g.range]! : NaN,
       until = Math.min(g.end, ranges.numbers('end_ns')[g.range] ?? NaN);
@@ -195,7 +194,7 @@ function gapTexts({ sites, ops, kernels, ranges, calls, report }: GapTextsInput)
       ? `nothing recorded for ${duration(from - g.start)}, then `
       : '';
   };
-  // The call that made the next activity may have been made before the gap, or after it.
+  // The call that launched the next activity may have been made before the gap, or after it.
   const launcher = (g: GapRow): string =>
     g.api >= 0 ? `launched by ${calls.texts('name')[g.api]!}` : '';
   const processOf = (g: GapRow): number => report.devices[g.device]?.process ?? -1;
@@ -227,12 +226,12 @@ function gapTexts({ sites, ops, kernels, ranges, calls, report }: GapTextsInput)
       ...(report.devices.length > 1 && { top: String(g.device) }),
     },
   });
-  // The activity that ran late; if nothing is known about it, the activity before.
+  // The activity that started late. If nothing is known about it, the activity before the gap.
   const entityOf = (g: GapRow): Entity | undefined => entity(g.next) ?? entity(g.previous);
   return { toTimeline, host, said, what, untold, launcher, thread, entityOf };
 }
 
-/** The gaps one by one: where, how long, after and before what, and what the host was in. */
+/** Single gaps: place, previous and next activity, and the activity of the host. */
 export function Longest({
   report,
   chosen,

@@ -8,8 +8,8 @@ import { signed } from '../../format';
 import { CLASS_WORDS } from '../../phases';
 
 /**
- * How often a rank is the last to arrive, among the collectives in which no other rank is last more
- * often. Also the arrival skew of the group then.
+ * How often a rank arrives last, among the collectives in which it is the most frequent last rank.
+ * Also the arrival skew of the group in these cases.
  */
 export function latenessOf(
   report: Pick<Report, 'tables'>,
@@ -98,7 +98,7 @@ export function ranksOf(report: Report): JobRank[] {
     idle: n('idle_ns'),
     cause: t.texts('?'),
   });
-  // Against the ranks that run the same program.
+  // Compared with the ranks that run the same program.
   const like = new Map<string, JobRank[]>();
   for (const r of all) like.set(r.program, [...(like.get(r.program) ?? []), r]);
   for (const list of like.values()) {

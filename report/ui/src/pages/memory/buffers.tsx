@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values that are alive at one place.
+// The values that are alive at one position.
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';

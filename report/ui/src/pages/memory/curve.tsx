@@ -26,7 +26,7 @@ const HEIGHT_PX = 190;
 /** Values of the list under the pointer. */
 const MAX_LISTED = 8;
 
-/** The horizontal axis: recorded time of one execution where known, else program order. */
+/** The horizontal axis: recorded time of one execution if known, or else program order. */
 interface Axis {
   /** The share of the axis where a position begins. */
   share: (position: number) => number;
@@ -79,7 +79,8 @@ function layersOf(live: Live, hlo: Hlo, axis: Axis, columns: number): Layer[] {
       if (where[c]! < 0 || live.alive[i]! > live.alive[where[c]!]!) where[c] = i;
   }
   for (let c = 1; c < columns; ++c) if (where[c]! < 0) where[c] = where[c - 1]!;
-  // A column may show a later position than the column after it: sums follow a sorted copy.
+  // A column may show a later position than the next column, so sums are computed from a sorted
+  // copy.
   const columnsOf = where.map((_, c) => c).sort((a, b) => where[a]! - where[b]!);
   const sorted = columnsOf.map((c) => where[c]!);
   const sums = new Map<Hue, Float64Array>();
@@ -99,7 +100,7 @@ function layersOf(live: Live, hlo: Hlo, axis: Axis, columns: number): Layer[] {
   });
 }
 
-/** Outlines of the layers, one on top of the other. */
+/** Outlines of the stacked layers. */
 function areasOf(layers: Layer[], columns: number, w: number, y: (b: number) => number) {
   const base = new Float64Array(columns);
   return layers.map(({ hue, sum }) => {

@@ -9,7 +9,7 @@ import type { Report } from '../../data/report';
 import { bytes, msText, percent, plural, sumBy } from '../../format';
 import { reserved } from './values';
 
-/** First index whose value is not below `v`. */
+/** First index whose value is at least `v`. */
 export function lower(list: number[], v: number): number {
   let a = 0,
     b = list.length;
@@ -34,7 +34,7 @@ export function WhatFrees({ report, live, at }: { report: Report; live: Live; at
     hlo.opName[v.instruction] || `argument ${hlo.parameter[v.instruction]}`;
   const small = 0.01 * live.peak;
   const capacity = report.devices[0]?.memory ?? 0;
-  // Computing again buys memory with time: no advice where there is memory enough.
+  // Recomputation saves memory but costs time, so there is no advice if memory is sufficient.
   const most = reserved(report, live.module) || live.peak;
   const plenty = most < 0.5 * capacity;
   const less = report.meta.findings.find((f) => f.id.includes('recompute'));

@@ -7,7 +7,7 @@ import type { Report } from '../../data/report';
 import type { TreeBy } from '../../data/tree';
 import { baseName, opKind } from '../../format';
 
-/** ms of the base run by the same paths. */
+/** Times of the base run in ms, by the same paths. */
 export function baseTree(report: Report, by: TreeBy): Map<string, number> {
   const t = report.tables.table('base_op_shares');
   const group = t.texts('layer_group'),
@@ -17,7 +17,7 @@ export function baseTree(report: Report, by: TreeBy): Map<string, number> {
     ns = t.numbers('ns');
   const d = baseDivisor(report);
   const out = new Map<string, number>();
-  // The same file in another checkout has another path.
+  // The path of the same file differs in another checkout.
   const here = sourceFiles(report);
   const same = new Map(
     [...new Set(file)].map((f) => {

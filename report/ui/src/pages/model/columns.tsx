@@ -176,7 +176,7 @@ export function phaseTimes(
   report: Report,
 ): Column<Row> {
   const i = PHASES.indexOf(p);
-  // In a small window the sum of the phases is what must be in sight.
+  // In a small window, the sum of the phases must be visible.
   return times(p, p, 62, (r) => r.node.phases[i]! / d, {
     from: 560,
     head: (

@@ -16,7 +16,7 @@ export interface Row {
   id: string;
 }
 
-/** Backward and what it computes again, as the Verdict's tile has it. */
+/** Backward including recomputation, as in the tile of the page Verdict. */
 export const againOf = (n: Node): number => n.phases[3]! + n.phases[2]!;
 
 export function treeLink(by: TreeBy, n: Node, state: State): Change {

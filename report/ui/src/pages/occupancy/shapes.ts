@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launch configurations: time, occupancy, and whether occupancy holds the kernel back.
+// Launch configurations: time, occupancy, and true if occupancy limits the kernel.
 
 import { baseDivisor, baseOps } from '../../components/base';
 import type { Device, Ops, Sites } from '../../data/entities';
@@ -49,8 +49,8 @@ function shapeOf(report: Report, s: number): Shape {
 }
 
 /**
- * The base's ms/step and occupancy of the ops of a launch configuration, by the op's time that lies
- * in it.
+ * The base's ms/step and occupancy of the ops of a launch configuration, weighted by the op's time
+ * in the configuration.
  */
 export function baseOf(
   report: Report,

@@ -330,5 +330,5 @@ export function opColumns(
   return columns;
 }
 
-/** The kept part of the row. */
+/** The filtered part of the row. */
 const sumOf = (r: OpRow, v: Float64Array): number => sumBy(r.ops, (o) => v[o]!) * r.part;

@@ -67,7 +67,7 @@ export function ColumnChooser({
   );
 }
 
-/** Where nothing has an instruction, kernels are what there is to rank. */
+/** If no activity has an instruction, the page ranks kernels. */
 export const rowsShown = (report: Report, v?: string): string =>
   v ?? (report.bare ? 'kernel' : 'hlo');
 

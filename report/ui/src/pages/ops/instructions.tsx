@@ -138,7 +138,7 @@ export function Instructions(): VNode {
   const columns = there
     .filter((c) => !c.more || wanted.includes(c.id))
     .map((c) => (c.more || chosen.includes(c.id) ? { ...c, from: 0, asked: true } : c));
-  // Columns of the menu: those shown on demand only, and those that do not fit the window.
+  // Columns of the menu: those that are shown on demand only, and those that do not fit.
   const [shown, setShown] = useState(all.map((c) => c.id));
   const offered = there.filter((c) => c.more || chosen.includes(c.id) || !shown.includes(c.id));
   const d = view.divisor;
@@ -202,7 +202,7 @@ export function Instructions(): VNode {
   function selectedKey(): string | undefined {
     const e = report.resolve(state.sel);
     if (e?.type !== 'op') return undefined;
-    // A folded copy is shown by the row that stands for it.
+    // A folded copy is represented by its row.
     for (const g of groups) for (const r of g.rows) if (r.op === e.row) return r.key;
     for (const g of groups) for (const r of g.rows) if (r.ops.includes(e.row)) return r.key;
     return undefined;

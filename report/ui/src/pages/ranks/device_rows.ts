@@ -88,7 +88,7 @@ export function rankWords({
         ? `${worst.name} needs ${overMedian(worst)}, but not in step after step`
         : `${worst.name} computes ${msText(gap)} longer than the median ` +
           `device: ${percent(gap, worst.wall)}% of its step`;
-  // The figure is in the columns; this text names the part.
+  // The columns have the figure; this text describes the part.
   const cause = (r: Rank): string => {
     const over = {
       'computes longer': r.compute - midCompute,

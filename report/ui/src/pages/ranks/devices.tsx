@@ -289,7 +289,7 @@ export function DeviceRanks(): VNode {
   );
   const copying = ranks.some((r) => r.copies >= COPIES_SHARE * r.wall),
     together = ranks.some((r) => r.waiting > 0);
-  // Time of the device that others wait for. If no collective shows any waiting: its computation.
+  // Time of the device that the others wait for. Without waiting in collectives, its computation.
   const main: 'own' | 'compute' = together ? 'own' : 'compute';
   const mid = (of: (r: Rank) => number): number => median(ranks.map(of));
   const middle = mid((r) => r[main]),

@@ -60,7 +60,7 @@ export function slowestOps(
   }
   const out = new Map<number, { op: number; ns: number }>();
   for (let slot = 0; slot < slots.size; ++slot) {
-    // Only devices that run the op count: a program of one rank has no other to compare with.
+    // Only devices that run the op count, because a program of one rank cannot be compared.
     const runs = devices.filter((d) => ran.get(d)![slot]! >= 0);
     if (runs.length < 2) continue;
     const mid = median(runs.map((d) => sums.get(d)![slot]!));

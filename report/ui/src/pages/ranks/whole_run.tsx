@@ -18,7 +18,7 @@ import { formatMs, msText, plural } from '../../format';
 import { CAUSE_WORDS } from '../../phases';
 import { navigate } from '../../state';
 
-/** As wide as names need: in a small window the first figures are in sight, too. */
+/** As wide as names require, so that in a small window the first figures are also visible. */
 export const rankWidth = (ranks: { name: string }[]): number =>
   Math.min(150, 24 + 7 * Math.max(...ranks.map((r) => r.name.length)));
 
@@ -34,8 +34,8 @@ interface Whole {
 }
 
 /**
- * Who is idle for much of what others wait for it comes late for that; the cause is the one it has
- * most more of.
+ * A device that is idle for much of the others' waiting time arrives late because of it. The cause
+ * is the one with the largest excess.
  */
 function lateBecause(report: Report, late: Whole, waits: Whole): string {
   const more = late.idle - waits.idle;
@@ -89,7 +89,7 @@ export function WholeRunDevices(): VNode {
             ? ''
             : `${formatMs(last.compute)} to `) +
             `${msText(first.compute)}`);
-  // Two columns of the same figures, or one of zeros, would be one too many.
+  // A second column of equal figures, or a column of zeros, is left out.
   const differ = (a: (r: Whole) => number, b = (_: Whole) => 0): boolean =>
     rows.some((r) => a(r) !== b(r));
   const time = (

@@ -16,12 +16,12 @@ export interface Dot extends Point {
 }
 
 /**
- * Faster than the hardware: the counted bytes were not moved (caches hold them, or a loop did
- * less). No distance is shown.
+ * Faster than the hardware: the counted bytes were not moved, because caches contain them or a loop
+ * did less work. No distance is shown.
  */
 export const isAbove = (p: Dot): boolean => p.y > 1.05 * p.roof;
 
-/** An op without FLOP has no place in the plot, but a memory rate: it is in the table. */
+/** An op without FLOPs is not in the plot but in the table, because it has a memory rate. */
 const withoutFlop = (row: OpRow, peak: number): Dot => ({
   op: row.op,
   x: 0,
@@ -36,7 +36,7 @@ const withoutFlop = (row: OpRow, peak: number): Dot => ({
   pct: peak,
 });
 
-/** Has it a place on the axis of FLOP per byte? */
+/** True if the op has a position on the axis of FLOP per byte. */
 export const isDrawn = (p: Dot): boolean => p.x > 0;
 
 interface RoofDotsInput {
@@ -60,7 +60,7 @@ export function roofDots({ report, view, device, ops, gpu }: RoofDotsInput): {
     out = 0,
     collectives = 0,
     collectiveNs = 0;
-  // Copies of one instruction are one dot, as they are one row of Ops.
+  // Copies of one instruction are one dot, as they are one row on the page Ops.
   for (const row of opGroups(report, view, 'none', true)[0]?.rows ?? []) {
     const r = row.op,
       ns = row.ns;
@@ -90,7 +90,7 @@ export function roofDots({ report, view, device, ops, gpu }: RoofDotsInput): {
       atRoof += (pointOf(report, device, o)?.atRoof ?? NaN) * part;
       expected += ops.expected[o]! * part;
     }
-    // On the run's own device utilisations are those of run.db.
+    // On the run's own device, utilisations are those of run.db.
     if (gpu === '' && row.wasteOf > 0) atRoof = ns - (row.waste * ns) / row.wasteOf;
     const y = (work / whole) * 1e9;
     dots.push({

@@ -133,8 +133,8 @@ function dotLabel({
       `${['', ...(report.timesOf(p.ops) ? [report.timesOf(p.ops)] : [])].join(', ')}`);
   const w = 8 + head.length * 6.9,
     over = Math.max(L, Math.min(cx - w / 2, width - w));
-  // Beside the dot, else below or above it: where the words cover neither others nor a dot that
-  // can be seen.
+  // Beside the dot, or else below or above it: a place where the label covers neither other labels
+  // nor visible dots.
   const spots = (
     [
       [cx + r + 7, cy],
@@ -178,8 +178,7 @@ interface RoofScalesInput {
 function roofScales({ dots, peaks, bw, width, height }: RoofScalesInput) {
   const xs = dots.map((p) => Math.log10(p.x)),
     ys = dots.map((p) => Math.log10(p.y));
-  // A conversion with a handful of FLOP would push all other dots together, so it is drawn at the
-  // edge.
+  // A conversion with very few FLOPs would compress the axis, so it is drawn at the edge.
   const x0 = Math.max(-4, Math.floor(Math.min(-1, ...xs))),
     x1 = Math.ceil(Math.max(3, ...xs, ...peaks.map(([, v]) => Math.log10(v / bw) + 0.8)));
   const top =
@@ -231,13 +230,13 @@ export function Plot({ dots, device, width, height, selected, peaks, divisor }: 
     Math.max(2, (dots.length > 3 ? 28 : 14) * Math.sqrt(ns / biggest));
   const named = [...dots].sort((a, b) => b.ns - a.ns);
   const sel = dots.find((p) => p.op === selected);
-  // How far it is to the roof: of what is selected, else of what wastes most.
+  // Distance from the roof of the selected op, or else of the op with the largest waste.
   const far = sel ?? [...dots].sort((a, b) => b.waste - a.waste)[0];
-  // The red line leads to one dot: its words come first, and always.
+  // The label of the red line has priority and is always drawn.
   const labels = new Set([...(far ? [far] : []), ...named.slice(0, 3)]);
   const slope = (Math.atan2(Y(y1) - Y(y1 - 1), X(x1) - X(x1 - 1)) * 180) / Math.PI;
   const at = (x0 + Math.min(ridge, x1)) / 2 - 0.6;
-  // The words at the roofs come first.
+  // The labels of the roofs are placed first.
   const boxes: Box[] = peaks.map(([, v], i) => [
     width - 150,
     Y(Math.log10(v)) - 16,

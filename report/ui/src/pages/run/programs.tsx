@@ -261,7 +261,10 @@ export function Compile({ report }: { report: Report }): VNode | null {
   );
 }
 
-/** Memory of the module that needs most: its use, and the values that are alive at the peak. */
+/**
+ * Memory of the module with the largest use: its purposes, and the values that are alive at the
+ * peak.
+ */
 export function Memory({ report }: { report: Report }): VNode | null {
   const t = report.tables.table('memory');
   if (t.rows === 0) return null;

@@ -9,7 +9,7 @@ import type { View } from '../../data/view_type';
 import { baseName } from '../../format';
 import { HUES, PHASES, hueOf } from '../../phases';
 
-/** `hues`: ns by colour, as letters have it: collectives and copies apart from their phases. */
+/** `hues`: ns by colour, as for letters: collectives and copies are separate from their phases. */
 export interface Sum {
   ns: number;
   hues: Float64Array;
@@ -48,8 +48,8 @@ export const sourceText = perReport(async (report): Promise<Map<string, FileText
 });
 
 /**
- * Where the headline points: the model's own file, while most time may be in a helper that all of
- * it calls.
+ * Target of the headline's link: the model's own file, although a helper that the model calls may
+ * take most time.
  */
 export function headlineFile(report: Report): string {
   const { verdict, findings } = report.meta;
@@ -130,7 +130,7 @@ export function openedFile({ opened, text, value, line, ops, list, report }: Ope
   const stackOf = withStack.length > 0 ? ops.stack[withStack[0]!]!.split(' > ') : [];
   const otherStacks = new Set(withStack.map((o) => ops.stack[o])).size - 1;
   const max = value(list[0]![1].sum);
-  // The page opens on what the headline names, which may be a caller of the line that takes most.
+  // The page opens at the line of the headline, which may be a caller of the line with most time.
   const largest = list
     .flatMap(([f, v]) => [...v.lines].map(([n, s]) => ({ f, n, s })))
     .reduce((a, b) => (value(b.s) > value(a.s) ? b : a));

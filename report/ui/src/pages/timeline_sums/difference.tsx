@@ -111,7 +111,7 @@ function pairLines({
   return lines;
 }
 
-/** Differences of two steps on one device; `range` counts from the start of each step. */
+/** Differences of two steps on one device; `range` is relative to the start of each step. */
 export function Difference({ report, view, tl, pair, range }: DifferenceProps): VNode {
   const { by, label, device } = useChoice(tl);
   const [first, second] = pair.map((n) =>

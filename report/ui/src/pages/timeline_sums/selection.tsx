@@ -119,7 +119,7 @@ function sumLines({
 /** `step`: the range is one whole step, which can be compared with figures per step of the base. */
 export function Selection({ report, view, tl, range: all, whole, step }: SelectionProps): VNode {
   const { by, label, device } = useChoice(tl);
-  // The range is that of all devices; a device's step has its own begin and end.
+  // The range applies to all devices, but the step of a device has its own begin and end.
   const own =
     step && report.steps.find((s) => s.device === device && s.start >= all[0] && s.end <= all[1]);
   const range: [number, number] = own ? [own.start, own.end] : all;

@@ -24,8 +24,8 @@ export interface SumRow {
 }
 
 /**
- * As Verdict has it: of steps, a phase without its copies and collectives; else with them, and
- * those of no phase apart.
+ * As on the page Verdict. For steps, phases exclude copies and collectives; otherwise they include
+ * them, and those without a phase are separate.
  */
 const partOf = (hue: Hue, phase = 'unknown', steady = true): [string, Hue] =>
   (steady || phase === 'unknown') && (hue === 'copy' || hue === 'collective')
@@ -33,8 +33,8 @@ const partOf = (hue: Hue, phase = 'unknown', steady = true): [string, Hue] =>
     : [phaseWords(phase), phase as Hue];
 
 /**
- * Device time, launches and gaps of a device between two instants, by the grouping of the address,
- * and the number of all launches. A launch of two phases counts in both.
+ * Device time, launches and gaps of a device between two instants, by the selected grouping, and
+ * the number of all launches. A launch of two phases counts in both.
  */
 export function sumUp(
   report: Report,
@@ -69,8 +69,8 @@ export function sumUp(
     if (!r) map.set(key, (r = { key, name, hue, ns: 0, n: 0, idle: 0, causes: new Map(), op }));
     return r;
   };
-  // As everywhere: time is of the phases and layers of its op by their shares, of which a filter
-  // may leave some.
+  // Time belongs to the phases and layers of the op by their shares. A filter may exclude some
+  // shares.
   const made = new Map<number, Map<SumRow, number>>();
   const partsOf = (site: number): Map<SumRow, number> => {
     let parts = made.get(site);
@@ -94,7 +94,7 @@ export function sumUp(
       i < s.n && s.start[i]! < range[1];
       ++i
     ) {
-      // Parts of launches that lie in the range count; what is nested inside does not count twice.
+      // Only the parts of launches within the range count. Nested launches do not count twice.
       const e = s.start[i]! + s.dur[i]!;
       const inside = Math.min(e, range[1]) - Math.max(s.start[i]!, range[0]);
       if (inside <= 0 || !view.keeps(s, s.step[i]!)) continue;
@@ -118,8 +118,8 @@ export function sumUp(
 }
 
 /**
- * ns per step of one device in the base run, by the keys of sumUp; kernels of the base are not in
- * the file.
+ * ns per step of one device in the base run, by the keys of sumUp. Kernels of the base run are not
+ * in the file.
  */
 export function baseSums(report: Report, by: SumBy): Map<string, number> | null {
   if (!report.meta.basis.steady || !comparable(report) || by === 'kernel') return null;

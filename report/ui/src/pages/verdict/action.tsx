@@ -34,7 +34,7 @@ function Confidence({ f }: { f: Finding }): VNode {
   );
 }
 
-/** The time that an action saves, and of what. */
+/** The saving of an action, with its whole. */
 function Saving({ f, step }: { f: Finding; step: number }): VNode {
   const { report } = useReport();
   return (

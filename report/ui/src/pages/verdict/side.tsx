@@ -10,7 +10,7 @@ import type { BasisMeta, EvidenceItem, JobStep, Sentence } from '../../data/meta
 import type { Report } from '../../data/report';
 import { formatMs, plural, thousands } from '../../format';
 
-/** The steps one below the other, and which part of the step differs most. */
+/** The steps in rows, and the part of the step that differs most. */
 function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
   const why = report.meta.step_differences;
   if (!why) return null;

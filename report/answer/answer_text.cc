@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -261,15 +262,17 @@ class AnswerWriter {
       reason.Text(".");
       return;
     }
-    const std::string_view by = limit.bound_by == "memory"    ? "memory bandwidth"
-                                : limit.bound_by == "compute" ? "arithmetic"
-                                : limit.bound_by == "network" ? "the network"
-                                                              : "the hardware";
-    if (limit.of_limit < kMinNearLimitShare) {
-      reason.Text(fmt::format("It reaches {} of the limit set by {}.", share, by));
-      return;
+    const std::string_view rate = limit.bound_by == "memory"    ? "memory bandwidth"
+                                  : limit.bound_by == "compute" ? "arithmetic rate"
+                                  : limit.bound_by == "network" ? "network rate"
+                                                                : std::string_view();
+    if (!rate.empty()) {
+      reason.Text(fmt::format("It reaches {} of the achievable {}.", share, rate));
+    } else if (2 * limit.of_limit < 1 && limit.of_limit > 0) {
+      reason.Text(fmt::format("It takes {} times as long as its operations and bytes need.",
+                              Thousands(std::llround(1 / limit.of_limit))));
     }
-    reason.Text(fmt::format("It runs near the limit set by {} ({}).", by, share));
+    if (limit.of_limit < kMinNearLimitShare) return;
     const FindingFigure* first = view_.findings.empty() ? nullptr : &view_.findings[0];
     if (first == nullptr || !first->saves_high_ns) return;
     reason.Text(fmt::format(" The largest saving is elsewhere: at most {} by action 1.",

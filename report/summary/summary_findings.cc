@@ -33,6 +33,16 @@ std::string Labelled(std::string_view label, const std::string& text) {
   return fmt::format("{:<{}}{}", label, kLabelColumns, text);
 }
 
+// "0.760 to 27.9 ms" if the lower bound is less than half of the upper one.
+std::string SavingText(const FindingFigure& finding, int64_t high_ns, bool mark_bounds) {
+  const std::string high = Duration(static_cast<double>(high_ns));
+  if (finding.bound()) return (mark_bounds ? "<=" : "") + high;
+  const int64_t low_ns = finding.saves_low_ns.value_or(high_ns);
+  const bool of_job = finding.saves_high_ns_per_job_step.has_value();
+  if (of_job || 2 * low_ns >= high_ns) return high;
+  return fmt::format("{} to {}", Duration(static_cast<double>(low_ns)), high);
+}
+
 // Savings of the run and savings per step are two lists, one after the other.
 bool HasTwoLists(const std::vector<FindingFigure>& findings, size_t count) {
   bool of_run = false, per_step = false;
@@ -68,8 +78,7 @@ SummaryLines FindingsBlock::Lines() const {
     const auto& saves = finding.saves_high_ns_per_job_step ? finding.saves_high_ns_per_job_step
                                                            : finding.saves_high_ns;
     rows.push_back(
-        {saves ? (finding.bound() && any ? "<=" : "") + Duration(static_cast<double>(*saves)) : "",
-         finding.confidence, std::string(source)});
+        {saves ? SavingText(finding, *saves, any) : "", finding.confidence, std::string(source)});
     for (size_t c = 0; c < 3; ++c) beside[c] = std::max(beside[c], DisplayWidth(rows[i][c]));
   }
   const bool has_sources = beside[2] > 0;
@@ -106,7 +115,7 @@ SummaryLines FindingsBlock::Lines() const {
       view_.findings.size() > kMaxFindingRows ? view_.findings.size() - kMaxFindingRows : size_t{0};
   const std::string others = more > 0 ? fmt::format("; {} more", more) : "";
   const std::string words = AllTogether();
-  lines.push_back(Clean(fmt::format("  {}{}; why: xlatrace show {} {}", words, others,
+  lines.push_back(Clean(fmt::format("  {}{}; evidence of 1: xlatrace show {} {}", words, others,
                                     view_.findings[0].handle, ShellWord(view_.path))));
   if (DisplayWidth(lines.back()) > width_) lines.back() = Clean("  " + words + others);
   if (DisplayWidth(lines.back()) > width_) lines.back() = Clean("  " + words);
@@ -117,7 +126,7 @@ SummaryLines FindingsBlock::Lines() const {
 std::string FindingsBlock::AllTogether() const {
   if (!view_.replay.all_findings_step_ns) {
     const bool of_devices = !view_.basis.steady && Workers(view_) > 1;
-    return fmt::format("upper bounds that overlap: do not add them{}",
+    return fmt::format("savings overlap, so do not add them{}",
                        view_.StepsAreJobs() ? "; times in titles are totals"
                        : of_devices         ? "; they are " + OfRunWords(view_)
                                             : "");
@@ -125,19 +134,27 @@ std::string FindingsBlock::AllTogether() const {
   const bool others =
       std::any_of(view_.findings.begin(), view_.findings.end(),
                   [](const FindingFigure& f) { return f.saves_high_ns && !f.replayed(); });
-  return fmt::format("all {} together: replayed step {} -> {}",
-                     others ? "replayed ones" : "of these",
+  return fmt::format("{} together: {} -> {} per step by replay",
+                     others ? "the replayed actions" : "all actions",
                      Duration(static_cast<double>(view_.replay.step_ns)),
                      Duration(static_cast<double>(*view_.replay.all_findings_step_ns)));
 }
 
 SummaryLines RuledOutBlock::Lines() const {
   SummaryLines lines;
+  // The division of device time is no check.
+  for (const RuledOutFigure& ruled_out : view_.ruled_out) {
+    if (ruled_out.id != "work" || ruled_out.figure.empty()) continue;
+    const SummaryLines wrapped = Wrap(Clean(ruled_out.figure), width_ - kLabelColumns);
+    for (size_t k = 0; k < wrapped.size(); ++k) {
+      lines.push_back(Labelled(k > 0 ? "" : "by kind", wrapped[k]));
+    }
+  }
   for (const std::string_view verdict : {"fine", "withheld"}) {
     const bool fine = verdict == "fine";
     SummaryLines items;
     for (const RuledOutFigure& ruled_out : view_.ruled_out) {
-      if (ruled_out.verdict != verdict) continue;
+      if (ruled_out.verdict != verdict || (fine && ruled_out.id == "work")) continue;
       // A ruled-out cause has its name and figure; an undecided one has the missing data.
       const bool figure = fine && !ruled_out.figure.empty();
       items.push_back(figure ? fmt::format("{} ({})", ruled_out.what, ruled_out.figure)

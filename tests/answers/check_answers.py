@@ -156,9 +156,10 @@ class Answers:
         self.texts["summary"] = self.ask("summary", self.run, "--width", 100).stdout
         self.document = json.loads(self.ask("summary", self.run, "--format", "json").stdout)
         self.texts["headline"] = headline_of(self.document)
+        # Savings per step and savings of the run are two lists; the ranks of answers are about steps.
         rows = self.query(
             "SELECT id, title, where_op, where_layer, where_source, evidence, action FROM finding"
-            " ORDER BY rank")  # fmt: skip
+            " ORDER BY saves_high_ns_per_run IS NOT NULL, rank")  # fmt: skip
         self.texts["findings"] = [text_of(row) for row in rows]
         self.ids = [row["id"] for row in rows]
 

@@ -39,6 +39,14 @@ TEST(RunRecord, RecordRoundTripsAsText) {
 }
 
 // A run of 1,000 steps that becomes slower: its record has the mean of all steps.
+TEST(RunRecord, VariationAboveOneIsRead) {
+  RunRecord record;
+  record.usual_variation = 2.5;  // A busy machine.
+  const auto read = ParseRecord(RecordText(record));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->usual_variation, 2.5);
+}
+
 TEST(RunRecord, LongRunKeepsStepsOfItsWholeLength) {
   compare::Run run;
   run.steady = true;

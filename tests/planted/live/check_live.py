@@ -129,13 +129,17 @@ def share_pct(finding, of_ns):
 
 
 def judge(program, findings, of_ns):
-    """(right, rank or number of loud findings)"""
+    """(right, rank or number of loud findings). Savings of the run and savings per step are two lists."""
+    of_run = [finding for finding in findings if finding.get("saves_high_ns_per_run")]
+    of_step = [finding for finding in findings if not finding.get("saves_high_ns_per_run")]
     if program.ids:
-        for rank, finding in enumerate(findings[:2], 1):
-            if names_cause(program, finding):
-                return True, rank
+        for findings_of_list in (of_step, of_run):
+            for rank, finding in enumerate(findings_of_list[:2], 1):
+                if names_cause(program, finding):
+                    return True, rank
         return False, 0
-    loud = sum(share_pct(finding, of_ns) > LOUD_PCT for finding in findings)
+    # A program starts, imports and compiles, however clean its steps are.
+    loud = sum(share_pct(finding, of_ns) > LOUD_PCT for finding in of_step or of_run)
     return loud == 0, loud
 
 

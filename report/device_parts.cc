@@ -12,16 +12,6 @@ namespace {
 
 using model::StepPart;
 
-// Phases are unknown if no kernel could be attributed to HLO.
-bool IsKnownByNamesOnly(const RunView& view) {
-  if (!view.ops.empty() || !view.filter.empty()) return false;
-  constexpr auto kUnknown = static_cast<size_t>(model::Phase::kUnknown);
-  for (size_t phase = 0; phase < view.phases.size(); ++phase) {
-    if (phase != kUnknown && view.phases[phase] != 0) return false;
-  }
-  return true;
-}
-
 // Classes of the kernels of such a run by their names, the longest first. `copies_ns`: time of
 // copies within all device time; the names of copies are not used.
 std::vector<DevicePart> PartsByKernelName(const RunView& view, int64_t copies_ns) {
@@ -50,6 +40,15 @@ std::vector<DevicePart> PartsByKernelName(const RunView& view, int64_t copies_ns
 }
 
 }  // namespace
+
+bool IsKnownByNamesOnly(const RunView& view) {
+  if (!view.ops.empty() || !view.filter.empty()) return false;
+  constexpr auto kUnknown = static_cast<size_t>(model::Phase::kUnknown);
+  for (size_t phase = 0; phase < view.phases.size(); ++phase) {
+    if (phase != kUnknown && view.phases[phase] != 0) return false;
+  }
+  return true;
+}
 
 std::vector<DevicePart> DeviceParts(const RunView& view) {
   int64_t unknown = view.phases[static_cast<size_t>(model::Phase::kUnknown)];

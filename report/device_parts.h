@@ -27,6 +27,8 @@ struct DevicePart {
 // phase is known, so the parts are classes of kernel names (analysis/kernel_class.h). They sum to
 // coverage.device_ns.
 std::vector<DevicePart> DeviceParts(const RunView& view);
+// Is no phase known, so that kernels are divided by kind of work?
+bool IsKnownByNamesOnly(const RunView& view);
 // The kind of these parts: "phase", or "kernels" for a run without HLO.
 std::string_view DevicePartsName(const RunView& view);
 

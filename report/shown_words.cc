@@ -143,6 +143,54 @@ std::string_view PartColor(StepPart part) {
   }
 }
 
+std::string_view WorkColor(analysis::KernelClass work) {
+  switch (work) {
+    case analysis::KernelClass::kProduct:
+      return "product";
+    case analysis::KernelClass::kAttention:
+      return "attention";
+    case analysis::KernelClass::kConvolution:
+      return "convolution";
+    case analysis::KernelClass::kCollective:
+      return "collective";
+    case analysis::KernelClass::kNorm:
+      return "norm";
+    case analysis::KernelClass::kElementwise:
+      return "elementwise";
+    case analysis::KernelClass::kEmbedding:
+      return "embedding";
+    case analysis::KernelClass::kSort:
+      return "sort";
+    case analysis::KernelClass::kOther:
+      break;
+  }
+  return "other";
+}
+
+std::string_view WorkLetter(analysis::KernelClass work) {
+  switch (work) {
+    case analysis::KernelClass::kProduct:
+      return "P";
+    case analysis::KernelClass::kAttention:
+      return "A";
+    case analysis::KernelClass::kConvolution:
+      return "V";
+    case analysis::KernelClass::kCollective:
+      return "C";
+    case analysis::KernelClass::kNorm:
+      return "N";
+    case analysis::KernelClass::kElementwise:
+      return "E";
+    case analysis::KernelClass::kEmbedding:
+      return "T";
+    case analysis::KernelClass::kSort:
+      return "S";
+    case analysis::KernelClass::kOther:
+      break;
+  }
+  return "-";
+}
+
 std::string KindWords(std::string_view op_kind, bool narrow) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNarrow = {
       {{"elementwise_fusion", "elementwise"},

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/kernel_class.h"
 #include "model/words.h"
 
 namespace xlatrace::report {
@@ -59,6 +60,9 @@ std::string PartLetter(model::StepPart part);
 std::string PhaseLetter(model::Phase phase);
 // Name of the colour of a part: forward, ..., collective, copy, idle, other, unknown.
 std::string_view PartColor(model::StepPart part);
+// The same for kinds of work of runs without phases: "product", ...; "other" for other kernels.
+std::string_view WorkColor(analysis::KernelClass work);
+std::string_view WorkLetter(analysis::KernelClass work);
 
 // "elementwise fusion"; `narrow`: at most 11 columns ("elementwise").
 std::string KindWords(std::string_view op_kind, bool narrow = false);

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "analysis/kernel_class.h"
+#include "report/device_parts.h"
 #include "report/kernel_names.h"
 #include "report/launch_sums.h"
 #include "report/op_columns.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 
@@ -176,7 +178,10 @@ void LaunchSites::Write(const LaunchedIn& launched_in) {
   for (const Kernel* kernel : order) named.push_back({kernel->name, kernel->symbol});
   std::vector<std::string> names = KernelNames(named);
   PageTable kernels("kernels", page_.blocks.strings());
-  kernels.Declare("handle:text name:text symbol:text kind:word ns calls self_ns occurrences");
+  const bool by_work = IsKnownByNamesOnly(page_.view);
+  kernels.Declare(
+      "handle:text name:text symbol:text kind:word ns calls self_ns occurrences"
+      " work:word");
   for (Kernel* of_row : order) {
     Kernel& kernel = *of_row;
     kernel.row = static_cast<int64_t>(kernels.rows());
@@ -191,6 +196,10 @@ void LaunchSites::Write(const LaunchedIn& launched_in) {
     kernels.Set(5, kernel.calls);
     kernels.Set(6, kernel.self_ns);
     kernels.Set(7, kernel.occurrences);
+    if (by_work && kernel.kind == "kernel") {
+      const auto work = analysis::KernelClassOf(kernel.symbol);
+      kernels.SetText(8, WorkColor(work));
+    }
     kernels.EndRow();
   }
   page_.blocks.Write(kernels);

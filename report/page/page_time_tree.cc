@@ -11,8 +11,11 @@
 
 #include <fmt/format.h>
 
+#include "analysis/kernel_class.h"
 #include "report/answer/time_nodes.h"
+#include "report/device_parts.h"
 #include "report/page/page_context.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 namespace {
@@ -28,9 +31,10 @@ void WriteTree(PageContext& page) {
   PageTable table("time_tree", page.blocks.strings());
   table.Declare(
       "parent>time_tree node_id kind:word name:text phase:word op_kind:word handle:text"
-      " source_file:text source_line ns per_step_ns p25_ns p75_ns");
+      " source_file:text source_line ns per_step_ns p25_ns p75_ns work:word");
   page.meta["tree_of"] = tree.of;
   if (tree.nodes.empty()) return page.blocks.Write(table);
+  const bool by_work = IsKnownByNamesOnly(page.view);
   std::vector<int64_t> parent_row(tree.nodes.size(), -1);  // -1: the root.
   for (size_t i = 0; i < tree.nodes.size(); ++i) {
     const TimeNode& node = tree.nodes[i];
@@ -48,6 +52,9 @@ void WriteTree(PageContext& page) {
     table.Set(10, node.per_step_ns);
     table.Set(11, node.p25_ns);
     table.Set(12, node.p75_ns);
+    if (by_work && node.kind == "op") {
+      table.SetText(13, WorkColor(analysis::KernelClassOf(node.name)));
+    }
     table.EndRow();
   }
   page.blocks.Write(table);

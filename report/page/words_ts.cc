@@ -13,6 +13,13 @@
 namespace xlatrace::report {
 namespace {
 
+// Kinds of work that have a colour of their own.
+constexpr analysis::KernelClass kWorkOrder[] = {
+    analysis::KernelClass::kProduct,     analysis::KernelClass::kAttention,
+    analysis::KernelClass::kConvolution, analysis::KernelClass::kNorm,
+    analysis::KernelClass::kElementwise, analysis::KernelClass::kEmbedding,
+    analysis::KernelClass::kSort};
+
 // Sentences contain no quotes except apostrophes.
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";
@@ -73,7 +80,21 @@ std::string LetterTable() {
   for (const model::StepPart part : kPartOrder) {
     out += fmt::format("  {}: {},\n", PartColor(part), Quoted(PartLetter(part)));
   }
+  for (const analysis::KernelClass work : kWorkOrder) {
+    out += fmt::format("  {}: {},\n", WorkColor(work), Quoted(WorkLetter(work)));
+  }
   return out += "};\n";
+}
+
+// Kinds of work by the name of their colour.
+std::string WorkTable() {
+  std::string out = "export const WORK_WORDS: Record<string, string> = words({\n";
+  for (const analysis::KernelClass work : kWorkOrder) {
+    out += fmt::format("  {}: {},\n", WorkColor(work), Quoted(analysis::Text(work)));
+  }
+  out += fmt::format("  {}: {},\n", WorkColor(analysis::KernelClass::kOther),
+                     Quoted(analysis::Text(analysis::KernelClass::kOther)));
+  return out += "});\n";
 }
 
 // Kernels in two classes, as figures of ranks divide them.
@@ -105,7 +126,7 @@ std::string WordsTypeScript() {
          WordTable("SOURCE_WORDS", SourceTable()) + WordTable("DEVICE_WORDS", DeviceTable()) +
          WordTable("PATH_WORDS", PathTable()) + WordTable("MEMORY_WORDS", MemoryTable()) +
          WordTable("LIVE_WORDS", LiveTable()) + WordTable("PLACE_WORDS", PlaceTable()) +
-         ClassTable();
+         ClassTable() + WorkTable();
 }
 
 }  // namespace xlatrace::report

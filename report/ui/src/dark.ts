@@ -31,6 +31,7 @@ const DARK_COLOURS = `
   --ph-idle: #7d8694;
   --ph-unknown: #9aa1ab;
   --ph-other: #5d6673;
+  --ph-embedding: #ff8f7a;
   --on-forward: #10141a;
   --on-loss: #10141a;
   --on-backward: #10141a;
@@ -41,6 +42,7 @@ const DARK_COLOURS = `
   --on-idle: #10141a;
   --on-unknown: #10141a;
   --on-other: #e8ebf0;
+  --on-embedding: #10141a;
   --tint: 24%;
 `;
 

@@ -12,6 +12,7 @@ import {
   type Phase,
   PHASES,
   REASON_WORDS,
+  WORK_WORDS,
 } from './words';
 
 export * from './words';
@@ -30,6 +31,12 @@ export function hueOf(phase: string, kind: string): Hue {
   if (kind === 'copy' || kind === 'memset') return 'copy';
   return (PHASES as readonly string[]).includes(phase) ? (phase as Phase) : 'unknown';
 }
+
+/** Colour of a kind of work; other texts have none. */
+export const workHue = (work: string): Hue => (work in WORK_WORDS ? (work as Hue) : 'unknown');
+/** "matrix products"; other colours have the words of their phase. */
+export const hueWords = (hue: Hue, byWork: boolean): string =>
+  (byWork && WORK_WORDS[hue]) || phaseWords(hue);
 
 /** An exposed part has the colour of its kind, other parts of a step their own. */
 export const partHue = (part: Part): Hue => part.replace('exposed_', '') as Hue;

@@ -33,6 +33,13 @@ export const LETTER = {
   collective: 'C',
   copy: 'M',
   idle: '·',
+  product: 'P',
+  attention: 'A',
+  convolution: 'V',
+  norm: 'N',
+  elementwise: 'E',
+  embedding: 'T',
+  sort: 'S',
 };
 export type Hue = keyof typeof LETTER;
 export const PART_WORDS: Record<string, string> = words({
@@ -137,5 +144,15 @@ export const PLACE_WORDS: Record<string, string> = words({
 });
 export const CLASS_WORDS: Record<string, string> = words({
   gemm: 'matrix products',
+  other: 'other kernels',
+});
+export const WORK_WORDS: Record<string, string> = words({
+  product: 'matrix products',
+  attention: 'fused attention',
+  convolution: 'convolutions',
+  norm: 'norms, softmax',
+  elementwise: 'elementwise',
+  embedding: 'embeddings',
+  sort: 'sorting',
   other: 'other kernels',
 });

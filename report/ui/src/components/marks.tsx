@@ -3,19 +3,23 @@
 
 import type { ComponentChildren, VNode } from 'preact';
 import { sumNs } from '../format';
-import { type Hue, LETTER, phaseWords } from '../phases';
+import { useReport } from '../ctx';
+import { type Hue, LETTER, hueWords, phaseWords } from '../phases';
 
-/** The letter of a phase on its colour; screen readers get the word. */
-export const Letter = ({ hue, word }: { hue: Hue; word?: string }): VNode => (
-  <span
-    class={`ltr p-${hue}`}
-    role="img"
-    aria-label={phaseWords(word ?? hue)}
-    title={phaseWords(word ?? hue)}
-  >
-    {LETTER[hue]}
-  </span>
-);
+/**
+ * The letter of a phase or kind of work on its colour; the word is for screen readers. An unknown
+ * phase has no mark in a run without phases.
+ */
+export function Letter({ hue, word }: { hue: Hue; word?: string }): VNode | null {
+  const { byWork } = useReport().report;
+  if (byWork && hue === 'unknown') return null;
+  const text = byWork ? hueWords(hue, true) : phaseWords(word ?? hue);
+  return (
+    <span class={`ltr p-${hue}`} role="img" aria-label={text} title={text}>
+      {LETTER[hue]}
+    </span>
+  );
+}
 
 export const Phase = ({ hue, children }: { hue: Hue; children: ComponentChildren }): VNode => (
   <span class="ph">

@@ -253,6 +253,8 @@ export interface Kernels {
   ns: Float64Array;
   calls: Float64Array;
   occurrences: Float64Array;
+  /** Colour of the kind of work; empty: the run has phases, or the row is no kernel. */
+  work: string[];
 }
 
 /** By the row that `of` refers to: the places, most time first. */

@@ -4,6 +4,7 @@
 
 import { sourceLine, sumBy } from '../format';
 import { type Hue, kindWords, PHASES } from '../phases';
+import { hueOfSite } from './hues';
 import type { Report } from './report';
 import type { View } from './view_type';
 
@@ -38,14 +39,13 @@ export function kernelRows(report: Report, view: View): KernelRow[] {
     const mine = report.sitesOfKernel[k]!.filter((s) => view.siteNs[s]! > 0);
     const ns = sumBy(mine, (s) => view.siteNs[s]!);
     if (!(ns > 0)) continue;
-    const first = sites.op[mine[0]!]!;
     out.push({
       row: k,
       ns,
       calls: sumBy(mine, (s) => view.siteCalls[s]!),
       sites: mine,
       ops: new Set(mine.map((s) => sites.op[s]!).filter((o) => o >= 0 && ops.name[o] !== '')).size,
-      hue: first >= 0 ? ops.hue[first]! : 'unknown',
+      hue: hueOfSite(report, mine[0]!),
     });
   }
   return out.sort((a, b) => b.ns - a.ns);

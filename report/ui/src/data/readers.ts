@@ -147,6 +147,7 @@ export function readKernels(tables: Tables): Kernels {
     ns: t.numbers('ns'),
     calls: t.numbers('calls'),
     occurrences: t.numbers('occurrences'),
+    work: t.texts('work'),
   };
 }
 

@@ -81,6 +81,10 @@ export class Report {
   get jobStep(): JobStep | undefined {
     return this.meta.basis.steady ? undefined : this.meta.job?.step;
   }
+  /** No phase is known, so kernels are divided by kind of work. */
+  get byWork(): boolean {
+    return this.meta.device_parts_by === 'kernels';
+  }
   /** The unit of the savings of findings. */
   get savesUnit(): string {
     return this.jobStep ? 'ms/step' : this.perStep;

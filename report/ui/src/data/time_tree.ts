@@ -2,7 +2,7 @@
 // The time tree of the answer: all recorded time, divided into parts, to the single op.
 
 import { sourceLine, sumBy } from '../format';
-import { type Hue, KIND_WORDS, PHASES, phaseWords } from '../phases';
+import { type Hue, KIND_WORDS, PHASES, WORK_WORDS, phaseWords, workHue } from '../phases';
 import { TREE_NAMES, TREE_WORDS } from '../tree_words';
 import { perReport, type Report } from './report';
 
@@ -129,7 +129,12 @@ function grouped(
   if (kinds.size < 2) return ops;
   return [...kinds]
     .map(([kind, of]) =>
-      groupOf(`${id}.${kind}`, KIND_WORDS[kind] ?? kind.replace(/_/g, ' '), of[0]!.hue, of),
+      groupOf(
+        `${id}.${kind}`,
+        WORK_WORDS[kind] ?? KIND_WORDS[kind] ?? kind.replace(/_/g, ' '),
+        of[0]!.hue,
+        of,
+      ),
     )
     .sort((a, b) => b.ns - a.ns);
 }
@@ -185,19 +190,24 @@ export const timeTree = perReport((report: Report): TimePart | null => {
     handle = t.texts('handle'),
     file = t.texts('source_file'),
     line = t.numbers('source_line'),
+    work = t.texts('work'),
     ns = t.numbers('ns'),
     stepNs = t.numbers('per_step_ns'),
     p25 = t.numbers('p25_ns'),
     p75 = t.numbers('p75_ns');
   const keys = new Map<string, [string, string]>();
   const parts = Array.from(parent, (_, r): TimePart => {
-    keys.set(String(r), [phase[r]!, opKind[r]!]);
+    keys.set(String(r), [phase[r]!, work[r]! || opKind[r]!]);
     return {
       id: String(r),
       kind: kind[r]!,
       label: labelOf(kind[r]!, name[r]!),
       place: sourceLine(file[r]!, line[r]!),
-      hue: kind[r] === 'op' && isPhase(phase[r]!) ? phase[r] : hueOfKind(kind[r]!),
+      hue: work[r]
+        ? workHue(work[r])
+        : kind[r] === 'op' && isPhase(phase[r]!)
+          ? phase[r]
+          : hueOfKind(kind[r]!),
       ns: ns[r]!,
       stepNs: stepNs[r]!,
       p25: p25[r]!,
@@ -212,6 +222,9 @@ export const timeTree = perReport((report: Report): TimePart | null => {
   parent.forEach((p, r) => p >= 0 && parts[p]!.children.push(parts[r]!));
   const finish = (part: TimePart): TimePart => {
     if (part.kind === 'computation') {
+      const phases = new Set(part.children.map((c) => c.hue));
+      const only = phases.size === 1 ? [...phases][0]! : 'unknown';
+      if (isPhase(only)) part.hue = only;
       part.children = grouped(report, part.id, part.children, keys);
       part.children.filter((c) => c.kind === 'group').forEach(withRest);
     } else {

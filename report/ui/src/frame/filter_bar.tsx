@@ -145,17 +145,7 @@ interface PhaseChipProps {
   next: string;
   title: string | undefined;
   text: string;
-  hue:
-    | 'forward'
-    | 'loss'
-    | 'recompute'
-    | 'backward'
-    | 'optimizer'
-    | 'other'
-    | 'unknown'
-    | 'collective'
-    | 'copy'
-    | 'idle';
+  hue: Hue;
 }
 
 function PhaseChip({ on, id, next, title, text, hue }: PhaseChipProps): VNode {
@@ -233,9 +223,12 @@ export function FilterBar({ report, view, f }: { report: Report; view: View; f: 
         data-testid="phase-all"
         onClick={() => navigate({ f: setTerm(setTerm(f, 'phase', undefined), 'kind', undefined) })}
       >
-        all phases
+        {report.byWork ? 'all work' : 'all phases'}
       </button>
-      {PHASES.filter((p) => (present.get(p) ?? 0) > 0 || phases.includes(p)).map((p) =>
+      {PHASES.filter(
+        (p) =>
+          phases.includes(p) || ((present.get(p) ?? 0) > 0 && !(report.byWork && p === 'unknown')),
+      ).map((p) =>
         chip(
           p,
           p,

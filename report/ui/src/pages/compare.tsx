@@ -33,6 +33,13 @@ function endsOf(report: Report): { base: number; now: number } | null {
     : { base: c.base_device_ns, now: c.new_device_ns };
 }
 
+const StepTimes = ({ base, now }: { base: number; now: number }): VNode => (
+  <p class="ink2">
+    Step {duration(base)} → {duration(now)}, {now > base && '+'}
+    {percent(now - base, base)}%.
+  </p>
+);
+
 export function ComparePage(): VNode {
   const { report, state } = useReport();
   const allChanges = state.args['all'] === '1';
@@ -48,9 +55,7 @@ export function ComparePage(): VNode {
   const by = views.find(([id]) => id === state.args['by'])?.[0] ?? usual;
   const chosen = state.args['c'] === undefined ? -1 : Number(state.args['c']);
   const rows = useMemo((): Row[] => compareRows(c, by, chosen), [report, by, chosen]);
-  if (!c) {
-    return <NoPage id="compare" title="Nothing to compare with" />;
-  }
+  if (!c) return <NoPage id="compare" title="Nothing to compare with" />;
   const { meta } = c;
   const ends = endsOf(report);
   if (meta.same_recording || (meta.unchanged && state.args['rows'] !== '1'))
@@ -126,12 +131,7 @@ export function ComparePage(): VNode {
     <>
       <div data-testid="compare-verdict">
         <h2 class="cmp-h">{meta.heading}</h2>
-        {ends && meta.per_step && (
-          <p class="ink2">
-            Step {duration(ends.base)} → {duration(ends.now)}, {ends.now > ends.base && '+'}
-            {percent(ends.now - ends.base, ends.base)}%.
-          </p>
-        )}
+        {ends && meta.per_step && <StepTimes {...ends} />}
         {meta.reasons && c.changes.n === 0 && <p class="ink2">{meta.reasons}</p>}
       </div>
       <p class="note" data-testid="compare-noise">

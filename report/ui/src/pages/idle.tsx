@@ -126,7 +126,7 @@ export function IdlePage(): VNode {
             loops={loops}
           />
           <DataTable {...table} />
-          <details class="sm ink2" data-testid="causes" open={printing}>
+          <details class="sm ink2 causes-end" data-testid="causes" open={printing}>
             <summary>What the causes mean</summary>
             {causes.map((c) => (
               <p>

@@ -48,17 +48,14 @@ const Tip = ({ tip, width }: { tip: TipText; width: number }): VNode => (
 const baseStepNs = (report: Report): number =>
   comparable(report) && report.meta.base!.basis.steady ? report.meta.base!.basis.typical_ns : 0;
 
-function Canvas({
-  report,
-  view,
-  tl: whole,
-  steps,
-}: {
+interface CanvasProps {
   report: Report;
   view: View;
   tl: Timeline;
   steps: StepBox[];
-}): VNode {
+}
+
+function Canvas({ report, view, tl: whole, steps }: CanvasProps): VNode {
   const { state } = useReport();
   const [box, width] = useWidth<HTMLDivElement>(1200);
   const canvas = useRef<HTMLCanvasElement>(null);

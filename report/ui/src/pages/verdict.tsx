@@ -17,7 +17,6 @@ import { navigate } from '../state';
 import { Action, Together, savingWords } from './verdict/action';
 import { Largest } from './verdict/largest';
 import { VerdictSide } from './verdict/side';
-import { KindBar } from './verdict/kind_bar';
 import { TimeBar } from './verdict/time_bar';
 
 /** The facts in the words of the program. */
@@ -122,7 +121,6 @@ export function VerdictPage(): VNode {
         {view.filtered && <FilterNote basis={basis} findings={findings} all={all} idle={idle} />}
         <Facts report={report} />
         <TimeBar report={report} />
-        {!basis.steady && <KindBar report={report} />}
         {findings.length > 0 && (
           <div class="acthead">
             <h2>Actions, in this order</h2>

@@ -5,11 +5,9 @@ import type { StreamLaunches } from '../data/launches';
 import { duration } from '../format';
 import type { Hue } from '../phases';
 import type { Drawn, Look } from './look';
-import { HUES } from './pyramid';
+import { HUE_COUNT } from './pyramid';
 import type { Timeline, Track } from './track_types';
 import { firstVisible } from './tracks';
-
-const HUE_COUNT = HUES.length;
 
 const sums = new Float32Array(HUE_COUNT);
 
@@ -61,17 +59,7 @@ interface AddLabelInput {
   waited: Map<number, number> | undefined;
   labels: { words: string; x: number; room: number; on: string }[];
   look: Look;
-  name:
-    | 'forward'
-    | 'loss'
-    | 'recompute'
-    | 'backward'
-    | 'optimizer'
-    | 'other'
-    | 'unknown'
-    | 'collective'
-    | 'copy'
-    | 'idle';
+  name: Hue;
 }
 
 function addLabel({
@@ -167,7 +155,7 @@ export function drawStream(
   text: (t: string, x: number, y: number, room: number) => void,
 ): void {
   const s = tr.stream!;
-  const { hueOfSite } = tl,
+  const { hueOfSite, hues } = tl,
     waited = tl.waits.of.get(s);
   const [v0, v1] = d.view;
   const w = d.width - GUTTER;
@@ -186,7 +174,7 @@ export function drawStream(
       sums.fill(0);
       tr.pyramid!.sum(v0 + x * px, v0 + (x + 1) * px, sums);
       for (let h = 0; h < HUE_COUNT; ++h) sums[h]! *= scale;
-      drawColumn(ctx, tr, GUTTER + x, sums, 0, (h) => look.fill[HUES[h]!]!);
+      drawColumn(ctx, tr, GUTTER + x, sums, 0, (h) => look.fill[hues[h]!]!);
     }
     return;
   }
@@ -221,7 +209,7 @@ export function drawStream(
     if (bw < 0.7 && a - lastX < 0.7 && hue === lastHue) continue;
     lastX = b;
     lastHue = hue;
-    const name = HUES[hue]! as Hue;
+    const name = hues[hue]!;
     ctx.fillStyle = pale ? look.soft[name]! : look.fill[name]!;
     ctx.fillRect(a, tr.y, Math.max(0.7, bw > 3 ? bw - 0.6 : bw), tr.height);
     drawMark({ selected, ctx, a, tr, bw, look, GUTTER, b });
@@ -257,9 +245,9 @@ export function drawStream(
       GUTTER + x,
       thin,
       2 * HUE_COUNT * x + HUE_COUNT,
-      (h) => look.soft[HUES[h]!]!,
+      (h) => look.soft[hues[h]!]!,
     );
-    drawColumn(ctx, tr, GUTTER + x, thin, 2 * HUE_COUNT * x, (h) => look.fill[HUES[h]!]!);
+    drawColumn(ctx, tr, GUTTER + x, thin, 2 * HUE_COUNT * x, (h) => look.fill[hues[h]!]!);
   }
   for (const l of labels) {
     ctx.fillStyle = l.on;

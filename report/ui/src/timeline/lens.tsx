@@ -11,7 +11,6 @@ import { duration } from '../format';
 import { navigate } from '../state';
 import { axisOrigin } from './draw_axis';
 import { entityOfSite } from './hit_test';
-import { HUES } from './pyramid';
 import { type Timeline } from './track_types';
 import { firstVisible } from './tracks';
 
@@ -66,7 +65,7 @@ function Lens({ report, tl, width, at, span, zero }: LensProps): VNode | null {
       fit = Math.floor((room - 6) / 6.6);
     return (
       <g
-        class={`box p-${HUES[tl.hueOfSite[site]!]}`}
+        class={`box p-${tl.hues[tl.hueOfSite[site]!]}`}
         onClick={() => {
           const e = entityOfSite(report, site);
           if (e) navigate({ sel: report.selOf(e) });

@@ -2,7 +2,7 @@
 // Colours and fonts of the canvas.
 
 import type { Path } from '../data/path';
-import { HUES } from './pyramid';
+import { ALL_HUES } from './pyramid';
 
 export interface Look {
   fill: Record<string, string>;
@@ -36,7 +36,7 @@ export function readLook(el: Element): Look {
     );
   const bg = v('--bg');
   const b = rgb(bg);
-  for (const h of [...HUES, 'idle']) {
+  for (const h of [...ALL_HUES, 'idle']) {
     fill[h] = v(`--ph-${h}`);
     on[h] = v(`--on-${h}`);
     soft[h] = `rgb(${rgb(fill[h])

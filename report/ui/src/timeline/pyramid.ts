@@ -3,10 +3,28 @@
 // costs a few sums per pixel.
 
 import type { StreamLaunches } from '../data/launches';
-import { PHASES } from '../phases';
+import { type Hue, PHASES } from '../phases';
 
-export const HUES = [...PHASES, 'collective', 'copy'] as const;
-const HUE_COUNT = HUES.length;
+/** Colours of launches by slot, which a pyramid counts. */
+const HUES_BY_PHASE: readonly Hue[] = [...PHASES, 'collective', 'copy'];
+/** The same for runs without phases; collectives and copies have the same slots. */
+const HUES_BY_WORK: readonly Hue[] = [
+  'product',
+  'attention',
+  'convolution',
+  'norm',
+  'elementwise',
+  'embedding',
+  'unknown',
+  'collective',
+  'copy',
+  'sort',
+  'other',
+];
+export const huesOf = (byWork: boolean): readonly Hue[] => (byWork ? HUES_BY_WORK : HUES_BY_PHASE);
+export const HUE_COUNT = Math.max(HUES_BY_PHASE.length, HUES_BY_WORK.length);
+export const COLLECTIVE_SLOT = HUES_BY_PHASE.indexOf('collective');
+export const ALL_HUES: readonly Hue[] = [...new Set([...HUES_BY_PHASE, ...HUES_BY_WORK])];
 
 export class Pyramid {
   readonly t0: number;

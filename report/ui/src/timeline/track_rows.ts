@@ -9,7 +9,7 @@ import type { Report } from '../data/report';
 import type { Chunk } from '../data/table';
 import { duration, plural, sumBy, sumNs } from '../format';
 import { CAUSE_WORDS, type Hue, hueOf } from '../phases';
-import { HUES, Pyramid } from './pyramid';
+import { COLLECTIVE_SLOT, Pyramid } from './pyramid';
 import type { Segments, Track } from './track_types';
 import type { Waits } from './waits';
 
@@ -110,7 +110,7 @@ function apart(s: StreamLaunches, hueOfSite: Uint8Array, waits: Waits): StreamLa
   const waited = waits.of.get(s);
   return [false, true].map((together) => {
     const rows = Uint32Array.from({ length: s.n }, (_, i) => i).filter(
-      (i) => (hueOfSite[s.site[i]!] === COLLECTIVE) === together,
+      (i) => (hueOfSite[s.site[i]!] === COLLECTIVE_SLOT) === together,
     );
     const part: StreamLaunches = {
       stream: s.stream,
@@ -134,8 +134,6 @@ function apart(s: StreamLaunches, hueOfSite: Uint8Array, waits: Waits): StreamLa
 const MAX_STREAMS = 12;
 
 const MAX_THREADS = 12;
-
-const COLLECTIVE = HUES.indexOf('collective');
 
 interface AddHostRowsInput {
   report: Report;
@@ -273,7 +271,7 @@ export function addStreamRows({
       for (let i = 0; i < s.n; ++i) {
         busy += s.dur[i]!;
         // Activity outside of the steps alone would leave its row empty in each of them.
-        if (hueOfSite[s.site[i]!] === COLLECTIVE && (steps.length === 0 || s.step[i]! >= 0))
+        if (hueOfSite[s.site[i]!] === COLLECTIVE_SLOT && (steps.length === 0 || s.step[i]! >= 0))
           together += s.dur[i]!;
       }
       return { s, busy, together, note: together > busy / 2 ? ', collectives' : '' };

@@ -37,7 +37,9 @@ export interface Timeline {
   height: number;
   t0: number;
   t1: number;
+  /** Slots of colours; `hues` has their names. */
   hueOfSite: Uint8Array;
+  hues: readonly Hue[];
   devices: number[];
   hiddenDevices: number;
   /** Threads that did not fit, in words. */

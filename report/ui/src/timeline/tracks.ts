@@ -2,12 +2,12 @@
 // Rows of the timeline: steps, modules, layers, streams, idle time, host, per device.
 
 import { deviceName } from '../data/hardware';
+import { hueOfSite as siteHue } from '../data/hues';
 import type { HostEvent } from '../data/host_threads';
 import { type Launches, lowerBound } from '../data/launches';
 import type { Report } from '../data/report';
 import { sumBy } from '../format';
-import { hueOf } from '../phases';
-import { HUES } from './pyramid';
+import { huesOf } from './pyramid';
 import { addGraphRow, addHostRows, addIdleRow, addStepRows, addStreamRows } from './track_rows';
 import type { Timeline, Track } from './track_types';
 import { findWaits } from './waits';
@@ -30,14 +30,10 @@ export function buildTimeline(
   top = -1,
   toggled: ReadonlySet<number> = new Set(),
 ): Timeline {
-  const { sites, ops } = report;
+  const { sites } = report;
   const hueOfSite = new Uint8Array(sites.n);
-  for (let r = 0; r < sites.n; ++r) {
-    const op = sites.op[r]!;
-    const hue =
-      op >= 0 ? ops.hue[op]! : hueOf('unknown', sites.kind[r]!.startsWith('mem') ? 'copy' : '');
-    hueOfSite[r] = Math.max(0, (HUES as readonly string[]).indexOf(hue));
-  }
+  const hues = huesOf(report.byWork);
+  for (let r = 0; r < sites.n; ++r) hueOfSite[r] = Math.max(0, hues.indexOf(siteHue(report, r)));
   const ordinal = (d: number): number => report.devices[d]?.ordinal || 0;
   // The rows of the first are drawn in full: one that has steps, where any has.
   const stepping = new Set(report.steps.map((s) => s.device));
@@ -113,6 +109,7 @@ export function buildTimeline(
     t0: isFinite(t0) ? t0 : 0,
     t1: isFinite(t1) ? t1 : 1,
     hueOfSite,
+    hues,
     devices,
     hiddenDevices: all.length - devices.length,
     cuts,

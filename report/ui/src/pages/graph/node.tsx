@@ -9,7 +9,7 @@ import type { Report } from '../../data/report';
 import { duration, percent, signed } from '../../format';
 import { type Box, type Layout, smooth } from '../../graph/layout';
 import { timeOf } from '../../graph/select';
-import { hueOf, kindWords } from '../../phases';
+import { type Hue, hueOf, kindWords } from '../../phases';
 import { navigate } from '../../state';
 
 export const NODE_HEIGHT = 52;
@@ -85,17 +85,7 @@ interface OpenedFusionProps {
   step: number;
   fold: string;
   inner: { inner: Layout; hidden: number };
-  hue:
-    | 'forward'
-    | 'loss'
-    | 'recompute'
-    | 'backward'
-    | 'optimizer'
-    | 'other'
-    | 'unknown'
-    | 'collective'
-    | 'copy'
-    | 'idle';
+  hue: Hue;
 }
 
 function OpenedFusion({

@@ -2,6 +2,7 @@
 // Launch configurations: time, occupancy, and true if occupancy limits the kernel.
 
 import { baseDivisor, baseOps } from '../../components/base';
+import { hueOfSite } from '../../data/hues';
 import type { Device, Ops, Sites } from '../../data/entities';
 import type { Report } from '../../data/report';
 import type { View } from '../../data/view_type';
@@ -154,7 +155,7 @@ export function launchShapes({
           kernel: sites.kernel[s]!,
           site: s,
           ns: 0,
-          hue: op >= 0 ? ops.hue[op]! : 'unknown',
+          hue: hueOfSite(report, s),
           ops: [],
           nsOf: new Map(),
           shape,

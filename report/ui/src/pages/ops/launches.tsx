@@ -14,13 +14,14 @@ import { CopyMenu } from '../../components/table/copy';
 import type { TableProps } from '../../components/table/props';
 import { HeadingBar, HeadingEnd } from '../../components/text';
 import { useReport } from '../../ctx';
+import { hueOfSite } from '../../data/hues';
 import { deviceName } from '../../data/hardware';
 import { type Launches, type StreamLaunches, loadLaunches } from '../../data/launches';
 import type { Kernels, Ops, Sites } from '../../data/entities';
 import type { Report } from '../../data/report';
 import type { View } from '../../data/view_type';
 import { duration, plural, thousands } from '../../format';
-import { hueOf, reasonWords } from '../../phases';
+import { reasonWords } from '../../phases';
 import { navigate } from '../../state';
 import { NothingMatches, ViewSwitch } from './controls';
 
@@ -79,9 +80,7 @@ function launchColumns({
       id: 'phase',
       label: '',
       width: 28,
-      cell: (r) => (
-        <Letter hue={op(r) >= 0 ? ops.hue[op(r)]! : hueOf('unknown', sites.kind[site(r)]!)} />
-      ),
+      cell: (r) => <Letter hue={hueOfSite(report, site(r))} />,
       raw: (r) => (op(r) >= 0 ? ops.phase[op(r)]! : ''),
     },
     {

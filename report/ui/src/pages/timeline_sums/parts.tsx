@@ -9,6 +9,7 @@ import { type Column, opEntity } from '../../components/table/columns';
 import { CopyMenu } from '../../components/table/copy';
 import type { TableProps } from '../../components/table/props';
 import { HeadingBar, HeadingEnd, NameRow } from '../../components/text';
+import { useReport } from '../../ctx';
 import type { Entity } from '../../data/entities';
 import type { Hue } from '../../phases';
 import { navigate } from '../../state';
@@ -47,6 +48,7 @@ interface HeadingProps {
 }
 
 export function Heading({ text, tl, device, by, table }: HeadingProps): VNode {
+  const { byWork } = useReport().report;
   return (
     <HeadingBar>
       <h3>
@@ -65,7 +67,7 @@ export function Heading({ text, tl, device, by, table }: HeadingProps): VNode {
         value={by}
         testid="group-by"
         options={[
-          ['phase', 'phase'],
+          ['phase', byWork ? 'kind of work' : 'phase'],
           ['op', 'instruction'],
           ['layer', 'layer'],
           ['kernel', 'kernel'],

@@ -3,10 +3,11 @@
 
 import { baseDivisor, baseOps, comparable } from '../../components/base';
 import { useReport } from '../../ctx';
+import { hueOfSite } from '../../data/hues';
 import { launchesNow } from '../../data/launches';
 import type { Report } from '../../data/report';
 import type { View } from '../../data/view_type';
-import { type Hue, PHASES, hueOf, phaseWords } from '../../phases';
+import { type Hue, PHASES, hueOf, hueWords, phaseWords } from '../../phases';
 import type { Timeline } from '../../timeline/track_types';
 import { firstVisible } from '../../timeline/tracks';
 
@@ -54,7 +55,10 @@ export function sumUp(
           ? hueOf(phase, ops.kind[op]!)
           : ops.hue[op]!;
     let key: string, name: string;
-    if (by === 'phase') {
+    if (by === 'phase' && report.byWork) {
+      hue = hueOfSite(report, site);
+      key = name = hueWords(hue === 'unknown' ? 'other' : hue, true);
+    } else if (by === 'phase') {
       [name, hue] = partOf(hue, phase, report.meta.basis.steady);
       key = name;
     } else if (by === 'layer') key = name = shares.layer[share] || 'no layer known';
@@ -123,6 +127,8 @@ export function sumUp(
  */
 export function baseSums(report: Report, by: SumBy): Map<string, number> | null {
   if (!report.meta.basis.steady || !comparable(report) || by === 'kernel') return null;
+  // The file has no kernels of the base, so their kinds of work are not known.
+  if (by === 'phase' && report.byWork) return null;
   const { op, kind } = baseOps(report),
     t = report.tables.table('base_op_shares');
   const phase = t.texts('phase'),
@@ -145,13 +151,13 @@ export function baseSums(report: Report, by: SumBy): Map<string, number> | null 
 }
 
 export function useChoice(tl: Timeline): { by: SumBy; label: string; device: number } {
-  const { state } = useReport();
+  const { state, report } = useReport();
   const by = (
     ['op', 'layer', 'kernel'].includes(state.args['g'] ?? '') ? state.args['g'] : 'phase'
   ) as SumBy;
   return {
     by,
-    label: by === 'op' ? 'instruction' : by,
+    label: by === 'op' ? 'instruction' : by === 'phase' && report.byWork ? 'kind of work' : by,
     device: tl.devices.includes(Number(state.args['d'] ?? NaN))
       ? Number(state.args['d'])
       : tl.devices[0]!,

@@ -22,7 +22,7 @@ import { LETTER, type Part, partHue, phaseWords } from '../../phases';
 import { navigate } from '../../state';
 
 /** Pixels per character of a label, with the space on both sides of it. */
-const CHAR_PX = 6.6;
+const CHAR_PX = 7.3;
 const LABEL_PADDING_PX = 14;
 
 const descentsOf = (report: Report): AnswerDescent[] =>
@@ -47,6 +47,8 @@ function openParts(report: Report, root: TimePart, wanted: string | undefined): 
   const path = wanted === undefined ? [] : pathTo(root, wanted);
   return path.length > 0 ? path : firstOpen(report, root);
 }
+
+const isGrey = ({ hue }: TimePart): boolean => hue === 'unknown' || hue === 'other';
 
 interface PartBoxProps {
   part: TimePart;
@@ -76,7 +78,7 @@ function PartBox(props: PartBoxProps): VNode {
   const figure = duration(ns);
   const room = Math.floor((px - LABEL_PADDING_PX) / CHAR_PX);
   const name = room >= figure.length + 5 ? midCut(part.label, room - figure.length - 1) : '';
-  const letter = part.hue === 'unknown' || part.hue === 'other' ? '' : LETTER[part.hue];
+  const letter = isGrey(part) ? '' : LETTER[part.hue];
   const text = name
     ? `${name} ${figure}`
     : room >= figure.length
@@ -113,12 +115,15 @@ interface BasePart {
 }
 
 /** Parts of the base's typical step, in ns per step; empty: there is no such step. */
-function basePartsOf(report: Report): BasePart[] {
+function basePartsOf(report: Report, step: TimePart): BasePart[] {
   if (!report.meta.base?.basis.steady || !comparable(report)) return [];
-  return partSums({ steps: report.baseSteps, stepParts: report.baseStepParts }).map((b) => ({
-    part: b.part,
-    ns: b.ns / baseDivisor(report),
-  }));
+  const hues = step.children.map((c) => c.hue);
+  // Parts that this run lacks come last; computation without a phase is first in both.
+  const place = ({ part }: BasePart): number =>
+    part === 'unknown' ? 0 : hues.indexOf(partHue(part)) + 1 || hues.length + 1;
+  return partSums({ steps: report.baseSteps, stepParts: report.baseStepParts })
+    .map((b) => ({ part: b.part, ns: b.ns / baseDivisor(report) }))
+    .sort((a, b) => place(a) - place(b));
 }
 
 /** The step of the base below this run's step, at the same scale. */
@@ -158,7 +163,7 @@ function Unnamed({ level, width }: { level: TimePart; width: number }): VNode | 
       {unnamed.slice(0, 8).map((c) => (
         <span class="ph">
           <span class={`ltr p-${c.hue}`} aria-hidden>
-            {LETTER[c.hue]}
+            {!isGrey(c) && LETTER[c.hue]}
           </span>
           {midCut(c.label, 36)} <span class="dim">{duration(figureOf(c, perStep))}</span>
         </span>
@@ -202,7 +207,7 @@ export function TimeBar({ report }: { report: Report }): VNode | null {
   const descents = descentsOf(report);
   const levels = path.filter((p) => p.children.length > 0);
   const last = levels[levels.length - 1];
-  const base = last?.kind === 'step' && isPerStep(last) ? basePartsOf(report) : [];
+  const base = last?.kind === 'step' && isPerStep(last) ? basePartsOf(report, last) : [];
   return (
     <figure class="timebar" ref={ref} data-testid="time-tree">
       <Crumbs path={path} of={report.meta.tree_of ?? ''} />

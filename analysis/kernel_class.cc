@@ -49,8 +49,9 @@ KernelClass KernelClassOf(std::string_view kernel) {
                     "im2col", "im3d2col", "fft2d"})) {
     return KernelClass::kConvolution;
   }
-  if (HasAny(name, {"layer_norm", "layernorm", "rms_norm", "rmsnorm", "batch_norm", "softmax",
-                    "group_norm"})) {
+  // Batch normalisation of cuDNN ("cudnn::bn_fw_tr_1C11_kernel_NCHW") and of MIOpen.
+  if (HasAny(name, {"layer_norm", "layernorm", "rms_norm", "rmsnorm", "batch_norm", "batchnorm",
+                    "bn_fw_", "bn_bw_", "softmax", "group_norm"})) {
     return KernelClass::kNorm;
   }
   if (HasAny(name, {"gemm", "nvjet", "cutlass", "cijk_", "xmma", "bmm_", "gemv", "dot_kernel",

@@ -14,6 +14,8 @@ TEST(KernelClass, LibraryNamesGiveTheKernelClass) {
   EXPECT_EQ(KernelClassOf("nvjet_tst_192x192_64x4_2x1_v_bz_coopB_bias_TNN"), KernelClass::kProduct);
   EXPECT_EQ(KernelClassOf("Cijk_Ailk_Bljk_BBS_BH_MT128x32x64"), KernelClass::kProduct);
   EXPECT_EQ(KernelClassOf("ncclDevKernel_SendRecv"), KernelClass::kCollective);
+  EXPECT_EQ(KernelClassOf("cudnn::bn_bw_1C11_kernel_new"), KernelClass::kNorm);
+  EXPECT_EQ(KernelClassOf("MIOpenBatchNormFwdTrainSpatial"), KernelClass::kNorm);
   EXPECT_EQ(KernelClassOf("void vllm::fused_add_rms_norm_kernel<c10::BFloat16>"),
             KernelClass::kNorm);
   EXPECT_EQ(KernelClassOf("sm80_xmma_fprop_implicit_gemm_indexed_tf32f32_tf32f32_f32_nhwckrsc"),

@@ -13,8 +13,8 @@ using model::HostEvent;
 using model::Id;
 
 constexpr int64_t kMinWaitNs = 20'000;  // A shorter wait hardly delays a host.
-// A host that fills the queue launches sooner after a wait. This is the time of 20 launches of
-// 50 us. Longer gaps inside an execution do not count as launching.
+// Maximum time from the end of a wait to the next launch: the time of 20 launches of 50 us. A host
+// that fills the queue launches sooner. Longer gaps inside an execution do not count as launching.
 constexpr int64_t kMaxUntilLaunchNs = 1'000'000;
 constexpr size_t kMaxPolls = 1'000;
 constexpr int64_t kMaxBetweenPollsNs = 2'000;  // No launch fits between two such waits.

@@ -6,7 +6,7 @@
 // analysis/findings/, one file per family; docs/reference/findings.md is their catalogue.
 //
 // Figures are per steady step of one device, the mean over devices. The largest saving of a finding
-// is its present time, less the time that a model requires. The smallest saving is the expected
+// is its present time minus the time that a model predicts. The smallest saving is the expected
 // gain of the action. Upper bounds overlap and are not added. Without a steady step, only findings
 // that need no step are reported. Examples: untrustworthy data, compilation in every step, a device
 // that only copies.

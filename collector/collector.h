@@ -193,8 +193,9 @@ class Collector {
   bool records_waits_ = false;        // Records calls in which the host waits.
   uint64_t last_ns_ = 0;              // Length of the ring in time; 0: the recording is no ring.
   uint64_t max_bytes_ = 0;            // Limit for the job.
-  SkippedCalls skipped_calls_;        // The writer thread's.
-  std::set<uint32_t> named_threads_;  // Named by the program; the writer thread's.
+  SkippedCalls skipped_calls_;        // Used only by the writer thread.
+  std::set<uint32_t> named_threads_;  // Named by the program. Used only by the
+                                      // writer thread.
   uint64_t limit_looked_at_ = 0;
   std::string identity_;  // Identity in the file; with `place_` set before `place_known_`.
   std::atomic<bool> place_known_{false};
@@ -204,14 +205,14 @@ class Collector {
 
   struct Counts {
     uint64_t api_calls = 0;
-  } counts_;  // The writer thread's.
+  } counts_;  // Used only by the writer thread.
   pthread_mutex_t error_mutex_ = PTHREAD_MUTEX_INITIALIZER;
   std::string error_;      // First of the recording's `error` facts.
   std::string stopped_;    // Why the file ended before the program.
   uint64_t launches_ = 0;  // Set by the writer thread before it completes a request.
   uint64_t told_ = 0;      // Launches already reported in the folder's `job`.
   bool told_once_ = false;
-  int told_how_ = kNoEndCode;  // The writer thread's.
+  int told_how_ = kNoEndCode;  // Used only by the writer thread.
   std::atomic<uint64_t> flush_timeouts_{0};
   std::atomic<uint64_t> flusher_cost_ns_{0};
   std::atomic<uint64_t> dropped_{0};

@@ -128,9 +128,9 @@ bool Collector::Subscribe() {
 }
 
 // The second interface serves several profilers at a time, if all of them request that. Nullopt: it
-// is not available, but the first one may be. The driver cannot do it if the result is 27, 999, or
-// 39 without the name of a profiler. Source: cupti_callbacks.h of 13.5 ("if the request cannot be
-// fulfilled"). jaxlib's mosaic_gpu_ext.cc takes the first interface then, too.
+// is not available, but the first one may be. If the result is 27 or 999, or 39 without the name of
+// a profiler, the driver does not support several profilers. Source: cupti_callbacks.h of 13.5 ("if
+// the request cannot be fulfilled"). jaxlib's mosaic_gpu_ext.cc then uses the first one, too.
 std::optional<bool> Collector::SubscribeBesideOthers() {
   char first[128] = "";
   cupti_v2::SubscriberParams parameters;

@@ -124,7 +124,7 @@ bool ThreadLog::Pop(const void* domain, OpenRange* popped, uint32_t* depth, uint
     *popped = {};
     return true;
   }
-  // NVTX keeps one stack per domain; almost always the innermost range is the one.
+  // NVTX keeps one stack per domain. The range to pop is almost always the innermost one.
   uint32_t at = depth_;
   while (at > 0 && open_[at - 1].domain != domain) --at;
   if (at == 0) return false;

@@ -178,7 +178,7 @@ bool SameWork(const Run& base, const Run& now) {
              kMaxOtherWork * std::max(*base.call_flops, *now.call_flops);
 }
 
-// Facts of the matched main programs beside their instructions: donated arguments, and loops.
+// Adds changes of the matched main programs other than instructions: donated arguments and loops.
 void AddPrograms(const Run& base, const Run& now, const Comparison& comparison,
                  Structure& structure) {
   Loops before, after;

@@ -43,7 +43,7 @@ size_t GroupOf(size_t member, size_t size, size_t stride) {
 // Ninth decile of the residuals of pairs of members that are `apart` places apart in their group.
 std::optional<double> ResidualOf(const std::vector<EndsOfMember>& ends, size_t size, size_t stride,
                                  size_t apart) {
-  std::vector<size_t> first;  // Members with another member at this distance.
+  std::vector<size_t> first;  // Members with another member of their group `apart` places later.
   for (size_t m = 0; m + apart * stride < ends.size(); ++m) {
     if (GroupOf(m, size, stride) == GroupOf(m + apart * stride, size, stride)) first.push_back(m);
   }

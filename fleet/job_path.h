@@ -70,7 +70,8 @@ struct PathSegment {
   std::optional<uint32_t> from, to;  // nullopt: the start or the end of the step.
   int64_t own_ns = 0, exchange_ns = 0;
   int64_t collectives = 0;  // Number of exchanges in exchange_ns.
-  int64_t lead_ns = 0;      // Sum of its delays behind the next to last rank in these collectives.
+  // Sum over these collectives of the time by which this rank arrived after the next to last rank.
+  int64_t lead_ns = 0;
 
   bool operator==(const PathSegment&) const = default;
 };

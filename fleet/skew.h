@@ -50,7 +50,7 @@ class Skew {
  public:
   // Combined figures of all ranks of one collective.
   struct Group {
-    int64_t transfer_ns = 0;  // The shortest duration.
+    int64_t transfer_ns = 0;  // The shortest duration of all ranks.
     int64_t longest_ns = 0;
     size_t last = 0;  // The rank with the shortest duration: the last to arrive.
     int64_t ranks = 0;

@@ -11,7 +11,7 @@
 namespace xlatrace::fleet {
 namespace {
 
-constexpr size_t kMaxSteps = 512;  // Per rank; more steps do not improve a shift.
+constexpr size_t kMaxSteps = 512;  // Per rank. More steps do not improve the estimate of a shift.
 
 using Steps = std::vector<std::pair<int64_t, int64_t>>;
 

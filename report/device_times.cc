@@ -226,7 +226,7 @@ class ActivityPass {
   std::map<std::pair<int64_t, int64_t>, bool> steady_;
   std::pair<int64_t, int64_t> last_key_{INT64_MIN, INT64_MIN};
   bool last_is_steady_ = false;
-  CoverageSums coverage_[2];  // Whole run, basis.
+  CoverageSums coverage_[2];  // [0]: the whole run; [1]: the basis (`RunView::basis`).
   std::unordered_map<std::string, Kernel> kernels_;
   LaunchCounts launches_;
   std::unordered_map<int64_t, int64_t> device_of_lane_;

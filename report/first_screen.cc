@@ -147,8 +147,8 @@ class FactMaker {
     Add("activities", "Activities", Thousands(view_.coverage.activities), "launches, ops, copies");
   }
 
-  // Backward takes about two products for each product of forward, plus recomputation: three if all
-  // of forward is recomputed.
+  // Backward runs about two products for each product of forward, and the recomputed products. If
+  // all of forward is recomputed, the ratio is three.
   void Ratio(int64_t forward, int64_t backward, int64_t recompute) {
     int64_t products_ns = 0;
     for (const NamedFigure& kind : view_.kinds) {

@@ -61,7 +61,7 @@ bool NothingIsXla(const RunView& view) {
   const auto foreign = [](const ReasonFigure& r) {
     return r.reason == "not_xla" || r.reason == "eager";
   };
-  // Copies and memsets alone have no HLO either.
+  // A run that has only copies and memsets has no HLO, either.
   return !reasons.empty() &&
          std::all_of(reasons.begin(), reasons.end(), [&](const ReasonFigure& r) {
            return r.ns == 0 || foreign(r) || r.reason == "transfer";

@@ -105,9 +105,9 @@ class ActivityRows {
   uint32_t last_call_kind_id_ = 0;
 
   std::vector<Kind> kinds_;
-  std::vector<uint32_t> kind_of_;  // Per activity, from 1.
+  std::vector<uint32_t> kind_of_;  // Kind of each activity. Kinds are numbered from 1.
   std::vector<Slot> slots_;
-  std::vector<uint32_t> slot_of_;  // Per activity, from 1.
+  std::vector<uint32_t> slot_of_;  // Slot of each activity. Slots are numbered from 1.
   std::vector<int32_t> gap_of_;    // Empty, or per activity: kNoGapCode or PackGap.
   std::vector<model::GapRow> other_gaps_;
   std::vector<uint32_t> other_calls_;   // Calls that no activity's row contains.

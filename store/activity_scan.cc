@@ -294,7 +294,8 @@ Result<std::vector<ScannedGraphLaunch>> ScanGraphLaunches(RunDb& db) {
                   PackedScan::Open(db, {PackedColumn::kKind, PackedColumn::kStart,
                                         PackedColumn::kDuration, PackedColumn::kCallKind,
                                         PackedColumn::kCallReference, PackedColumn::kCorrelation}));
-  // By device, graph and call (as the view x_activity has it), or minus the correlation id.
+  // Key: device, graph and call (as in the view x_activity). Without a call, the third part is a
+  // negative number made from the correlation id.
   std::map<std::tuple<int64_t, int64_t, int64_t>, size_t> index;
   while (true) {
     XLATRACE_ASSIGN(const bool more, rows.Next());

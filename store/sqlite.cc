@@ -351,8 +351,8 @@ Result<Database> Database::OpenForReading(const std::string& path) {
         fmt::format("to import a trace: xlatrace import {} -o run.db", ShellWord(path)));
   }
   XLATRACE_TRY(CheckCompanions(path));
-  // In WAL mode even a reader creates two files beside a database. Opened as immutable, it does
-  // not. Its log is empty (CheckCompanions).
+  // In WAL mode, even a reader creates two files beside a database. With `immutable=1`, SQLite
+  // creates no files. This is safe because the log is empty (CheckCompanions).
   if (HasWriteAheadLog(head)) {
     return Open(path, FileUri(path, "?mode=ro&immutable=1"), SQLITE_OPEN_READONLY);
   }

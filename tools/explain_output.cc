@@ -25,7 +25,8 @@ using model::Instruction;
 
 constexpr int kExplainSchemaVersion = 1;
 constexpr size_t kMaxExplainedOpcodes = 8;
-// Frames of one instruction's stack, the innermost. It keeps output linear in the input's size.
+// Maximum number of stack frames per instruction, from the innermost one. The limit keeps the size
+// of the output linear in the size of the input.
 constexpr size_t kMaxFrames = 64;
 
 void AddCost(std::string_view key, const Cost& cost, JsonLine& line) {

@@ -31,8 +31,8 @@ class JsonLine {
   JsonLine& End();
   // An array of texts.
   JsonLine& Texts(std::string_view key, std::span<const std::string_view> values);
-  // Starts an array of objects: for each, call BeginItem(), the same functions and End(). Then call
-  // EndArray().
+  // Starts an array of objects. For each object, call BeginItem(), the functions above and End().
+  // After the last object, call EndArray().
   JsonLine& BeginArray(std::string_view key);
   JsonLine& BeginItem();
   JsonLine& EndArray();

@@ -20,7 +20,8 @@ namespace xlatrace::analysis::findings {
 // Share of the step up to which exposed collectives are accepted.
 inline constexpr double kExposedCollectiveShare = 0.02;
 
-// `arrival_skew`. Splits the waiting of `collectives`. `exposed`: total exposed time, in ns.
+// Adds the finding `arrival_skew`. Fills the waiting times of `collectives`. `exposed`: total
+// exposed time in ns.
 void CheckSkew(const Context& context, const SameOps& same,
                std::map<const Op*, Collective>& collectives, int64_t exposed, Report& report);
 

@@ -368,7 +368,7 @@ class CompileRules {
     }
   }
 
-  // The longest compilation of each function with facts.
+  // The longest compilation of each function whose compilations have facts.
   std::vector<Compilation> Longest() const {
     std::map<std::pair<std::string, std::string>, const Compilation*> longest;
     for (const Compilation& compilation : all_.compilations) {

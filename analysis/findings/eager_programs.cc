@@ -41,7 +41,8 @@ std::vector<int64_t> FirstKernels(const Context& context) {
 
 struct CopySums {
   int64_t to_device_ns = 0, to_host_ns = 0;
-  int64_t before_kernels_ns = 0;  // To the device, before its first kernel: weights, placed once.
+  int64_t before_kernels_ns = 0;  // Copies to the device before its first kernel, which place the
+                                  // weights once.
   int64_t pageable_ns = 0;        // To or from pageable host memory.
   int64_t bytes = 0;
   int64_t device_ns = 0, kernels_ns = 0;

@@ -37,8 +37,8 @@ int64_t SavingOf(const Context& context, const Op& op, int64_t ns) {
   return op.facts->dot && context.on_cpu ? ns * 4 / 5 : ns / 2;
 }
 
-// At least this many ops are described by the layer with four fifths of their time, if there is
-// one. The largest of hundreds of ops does not represent the others.
+// With at least this many ops, the finding names the layer that contains ops with 80 % of the time,
+// if such a layer exists. The largest of hundreds of ops does not represent the others.
 constexpr size_t kMinOpsForLayer = 12;
 
 std::string LayerOfMost(const Site& site) {
@@ -78,7 +78,7 @@ void CheckFloat64(const Context& context, Report& report) {
     if (op->facts->dot) products_ns += ns;
     saves += SavingOf(context, *op, ns);
   }
-  // Ops side by side (the threads of a CPU) take more time than the step has of it.
+  // If ops run in parallel on the threads of a CPU, the sum of their times exceeds the wall time.
   const int64_t other_idle_ns =
       std::max<int64_t>(0, context.Part(model::StepPart::kIdle) - hidden_ns);
   const int64_t ns =

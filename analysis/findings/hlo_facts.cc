@@ -113,7 +113,7 @@ class Reader {
     }
   }
 
-  // The instruction that computed a value, behind instructions that only name it.
+  // The instruction that computed a value. Skips instructions that only forward the value.
   uint32_t MadeBy(uint32_t node) const {
     for (int step = 0; step < kMaxChainSteps; ++step) {
       const std::string_view opcode = At(node).opcode;

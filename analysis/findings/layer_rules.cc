@@ -26,7 +26,8 @@ struct Layer {
 };
 using Layers = std::map<std::string, Layer, std::less<>>;
 
-// Layers of a repeated group (without the path inside the repeated part) -> layer -> time.
+// Key: path of a repeated group of layers, without the path inside the repeated part. Value: the
+// layers of the group, by name.
 std::map<std::string, Layers> GroupsOf(const Context& context) {
   std::map<std::string, Layers> groups;
   for (const Op& op : context.ops) {

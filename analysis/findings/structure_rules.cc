@@ -122,7 +122,7 @@ void Recompute(const Context& context, Report& report) {
   finding.id = "recompute";
   const bool compiler = 2 * by_compiler > all;
   if (compiler) finding.variant = "by_xla";
-  // Ops that run side by side (the threads of a CPU) take more time than the step has of it.
+  // If ops run in parallel on the threads of a CPU, the sum of their times exceeds the wall time.
   const int64_t wall = context.Part(model::StepPart::kRecompute);
   finding.saves_high_ns = wall > 0 ? std::min(all, wall) : all;
   finding.saves_low_ns = std::min(products / 2, *finding.saves_high_ns);

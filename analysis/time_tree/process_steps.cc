@@ -96,7 +96,7 @@ struct Periods {
 Periods MarkedPeriods(const std::vector<std::vector<Work>>& works,
                       const std::vector<model::StepMark>& marks, std::optional<uint32_t> anchor) {
   Periods periods;
-  std::vector<model::StepMark> firsts;  // Neighbours with one number are one step.
+  std::vector<model::StepMark> firsts;  // Consecutive marks with the same number are one step.
   for (const model::StepMark& mark : marks) {
     if (firsts.empty() || firsts.back().number != mark.number) firsts.push_back(mark);
   }

@@ -10,7 +10,8 @@ namespace {
 // One period: which of its works are the step's, and up to which.
 struct Own {
   std::vector<bool> is_own;  // By position in the period.
-  size_t until = 0;          // Position at which work between steps begins; the length: none does.
+  size_t until = 0;          // First position of work between steps; the length of the period if
+                             // there is no such work.
 };
 
 // Positions of own work, counted from the front.

@@ -30,7 +30,7 @@ using model::TreeKind;
 constexpr int64_t kBeforeAllNs = INT64_MIN / 4;
 constexpr int64_t kAfterAllNs = INT64_MAX / 4;
 
-// "train.py(12): f" and "$train.py:12 f" have their place in their name.
+// The names "train.py(12): f" and "$train.py:12 f" contain the source location.
 void SetPlace(TimeTreeRow& row) {
   const bool xprof = row.name.starts_with('$');
   if (row.instruction_id != 0 || (!xprof && !IsPythonFrame(row.name))) return;

@@ -72,7 +72,7 @@ class Adder {
 
   // Children follow their parents in the table, so one pass from the end computes all sums.
   const Sums& Sum() {
-    std::unordered_map<NodeId, std::vector<int64_t>> of_parent;  // By steady step.
+    std::unordered_map<NodeId, std::vector<int64_t>> of_parent;  // One sum per steady step.
     std::vector<int64_t> values;
     for (size_t n = nodes_.size(); n > 0; --n) {
       const auto node = static_cast<NodeId>(n - 1);

@@ -82,7 +82,8 @@ std::unordered_map<uint32_t, Wait> WaitsOf(const model::RunTables& run,
     const auto least =
         std::min_element(devices.begin(), devices.end(),
                          [](const auto& a, const auto& b) { return a.size() < b.size(); });
-    std::vector<size_t> first;  // The run of each device that belongs to the first of `least`.
+    // By device: the position of the run that belongs to the first run of `least`.
+    std::vector<size_t> first;
     for (const std::vector<uint32_t>& runs : devices) {
       if (runs.size() > 2 * least->size()) break;  // Groups differ.
       first.push_back(FirstRunOf(run, *least, runs));

@@ -338,7 +338,7 @@ void Sampler::Run() {
     }
     Tick();
     const int64_t now_ns = NowNs(CLOCK_MONOTONIC);
-    // Ticks that were missed are not made up for.
+    // Missed ticks are skipped, not sampled later.
     period_start_ns = std::max(period_start_ns + period_ns_, now_ns);
     if (now_ns - flushed_ns < kFlushNs) continue;
     flushed_ns = now_ns;

@@ -78,8 +78,8 @@ inline constexpr size_t kMaxUnrolledLaunches = 20'000;
 // stretch, each among 8.
 inline constexpr size_t kMinLaunchesPerLost = 32;
 inline constexpr size_t kMinStretchLaunchesPerLost = 8;
-// With several alternating kinds of kernels, more may be lost before the lost ones become
-// ambiguous.
+// If several kinds of kernels alternate, a larger share may be lost before the positions of the
+// lost kernels become ambiguous.
 inline constexpr size_t kMinMarkersPerLost = 16;
 static_assert(kMinStretchLaunchesPerLost < kMinMarkersPerLost &&
               kMinMarkersPerLost < kMinLaunchesPerLost);

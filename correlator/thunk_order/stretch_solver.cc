@@ -56,8 +56,8 @@ std::vector<StretchSolver::Group> StretchSolver::GatherGroups(
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (size_t k = 0; k < order.size(); ++k) (*sequence)[k] = order[k].second;
   }
-  // The recording may cut off executions that began before the first end, and those that end after
-  // the last begin.
+  // The recording may lack the start of an execution that began before the first recorded end. It
+  // may lack the end of an execution that ended after the last recorded begin.
   size_t first_end = SIZE_MAX;
   size_t last_begin = 0;
   for (const Group& group : groups) {

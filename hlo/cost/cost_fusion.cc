@@ -158,8 +158,8 @@ double CostBuilder::ConstantBytes(const Computation& computation) const {
   return sum;
 }
 
-// A tuple is read leaf by leaf through get-tuple-element. A leaf without get-tuple-element costs as
-// much as reads of the tuple itself (as upstream counts: its table of pointers).
+// A tuple is read leaf by leaf through get-tuple-element. If a leaf has no get-tuple-element, its
+// cost is that of reading the tuple itself, which is its table of pointers. XLA counts the same.
 double CostBuilder::TupleReads(std::string_view shape, uint32_t node, const Users& users) {
   if (!IsTuple(shape)) return ReadBytes(node, users);
   std::unordered_map<int64_t, uint32_t> parts;

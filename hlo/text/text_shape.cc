@@ -174,7 +174,8 @@ bool ScanLayout(TextScanner& scanner, int rank, int depth) {
   return scanner.Expect('}', "after a layout");
 }
 
-// In front of a literal: the first braces are a layout when the literal comes behind them.
+// Called before a literal. Returns true if the first braces are a layout, so that the literal
+// follows them.
 bool StartsLayoutOfLiteral(TextScanner& scanner) {
   if (scanner.Peek() != '{') return false;
   const char* const open = scanner.position();

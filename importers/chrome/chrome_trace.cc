@@ -174,7 +174,7 @@ class TraceImport {
     }
   }
 
-  // Something else than names.
+  // True if the file has events other than metadata events.
   bool found_events() const { return found_events_; }
   // Was there anything that took time?
   bool found_times() const { return import_.has_epoch; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Thrift's compact protocol, read into a tree: the metadata of Parquet files.
+// Reads Thrift's compact protocol into a tree. The metadata of Parquet files has this format.
 // (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md)
 //
 // Limits: 64 levels, a million values. Thread-safety: re-entrant.

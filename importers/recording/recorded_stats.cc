@@ -56,7 +56,8 @@ int64_t Bounded(uint64_t value) {
 void AddRecordedStats(const RecordedProcess& process, Counters* counters) {
   const auto stopped = process.facts.find("writing_stopped");
   if (stopped != process.facts.end()) {
-    // Recordings of older collectors count rows of all kinds.
+    // Recordings of older collectors have no `activities_lost`. Their `rows_lost` counts rows of
+    // all kinds.
     auto lost = process.facts.find("activities_lost");
     if (lost == process.facts.end()) lost = process.facts.find("rows_lost");
     counters->Add(

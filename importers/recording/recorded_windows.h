@@ -2,15 +2,17 @@
 
 // The parts of a process that its recording holds, and the lost parts (model/windows.h).
 //
-// - A window per stretch between "window opened" marks of the collector (recorded_process.h).
-//   It reaches from the start of the first activity launched in it to the end of the last.
-//   Work launched before it opened, or after it closed, is not in the recording. If such work ran
-//   on another stream ("outside" marks), the window is the longest stretch without it.
-// - A call that started device work and has no activity is a loss: its work ran after the call
-//   began and, on the stream of its neighbours, before the next one's. A CUDA graph that runs
-//   without one of the nodes it always has is a loss, too (graph_losses.h).
-// - Losses that CUPTI or the collector counted but cannot name happened between the flushes around
-//   the count.
+// - Each stretch between "window opened" marks of the collector has one window
+//   (recorded_process.h). The window lasts from the start of the first activity launched in the
+//   stretch to the end of the last one. Work launched before the window opened, or after it closed,
+//   is not in the recording. If such work ran on another stream ("outside" marks), the window is
+//   the longest stretch without such work.
+// - If a call started device work and has no activity, its work is lost. The work ran after the
+//   call began. On the stream of the neighbouring calls, it ran before the work of the next call.
+//   If a CUDA graph runs without a node that it otherwise always has, the node is lost, too
+//   (graph_losses.h).
+// - If CUPTI or the collector counts losses without identifying them, they happened between the
+//   flushes before and after the count.
 // - A file without an end is complete for work that ended before the begin of its last flush (stat
 //   `whole_until_ns`) and before the first call without an activity. Later work may be lost.
 //

@@ -80,7 +80,8 @@ Status StepEdges::Read(const std::string& path, uint64_t bytes, RecordedProcess&
     earliest = std::min(earliest.value_or(UINT64_MAX), first->start_ns);
     host_.from_ns = host_.from_ns == 0 ? time : std::min(host_.from_ns, time);
   }
-  std::map<uint32_t, WorkPass::Work> ends;  // By device; of two contexts the later one.
+  // First work of the next step, by device. If a device has several contexts, the latest counts.
+  std::map<uint32_t, WorkPass::Work> ends;
   uint64_t host_end = 0;
   for (const auto& [time, run] : process.next_runs) {
     const auto next = pass.FirstWork(run);

@@ -99,7 +99,7 @@ constexpr std::array kPhaseNouns = {
     Noun{"optimizer", "the optimizer"},
 };
 
-// Names that do not come from code.
+// Words for names that are not names in the recorded program.
 constexpr std::array kNameWords = {
     Noun{"nothing recorded", "host time with nothing recorded"},
     Noun{"launched, not started", "the time from launch to start of work"},

@@ -74,7 +74,7 @@ std::string PartTable() {
   return out += "});\n";
 }
 
-// Letters by the name of the colour: phases, and parts without computation.
+// One letter per colour name: the phases, and the parts of a step without computation.
 std::string LetterTable() {
   std::string out = "export const LETTER = {\n";
   for (const model::StepPart part : kPartOrder) {

@@ -27,7 +27,8 @@ namespace xlatrace::report {
 
 struct ShowOptions {
   bool json = false;
-  int width = 100;  // Columns; from 60 on only requested HLO text is wider.
+  // In columns. If `width` is at least 60, only requested HLO text is wider.
+  int width = 100;
   bool ascii = false;
   bool color = false;
   bool whole_hlo = false;  // True: print all lines of a fusion's body; false: the first 40.

@@ -284,7 +284,7 @@ TEST(OpRules, RandomNumbersAreAFindingOnlyIfTheyTakeTime) {
   little.Steps(8, {{"y", 10'000}, {"b", 100}});
   EXPECT_EQ(little.Find("random_numbers"), nullptr) << little.Ids();
   ASSERT_NE(little.FindRuledOut("random_numbers"), nullptr);
-  // Inside a fusion that is slow because of them.
+  // The random numbers are inside a fusion that is slow because of them.
   FindingCase slow(Random(true));
   ShareRandom(slow);
   slow.Steps(8, {{"y", 50}, {"b", 150}});

@@ -184,8 +184,8 @@ TEST(Replay, UnknownWaitOfTheHostWidensTheInterval) {
   Change change;
   change.instructions[1] = 0.5;
   const Prediction prediction = run.What(change);
-  EXPECT_LE(prediction.low_ns, 3'550 * kUs);   // It waited, then slept 3.1 ms.
-  EXPECT_GE(prediction.high_ns, 3'999 * kUs);  // It slept beside the device.
+  EXPECT_LE(prediction.low_ns, 3'550 * kUs);   // The host waited, then slept 3.1 ms.
+  EXPECT_GE(prediction.high_ns, 3'999 * kUs);  // The host slept while the device ran.
 }
 
 // Every second step takes three times as long: what a step takes is neither the one nor the other.

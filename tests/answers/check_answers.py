@@ -50,7 +50,7 @@ class Broken(Exception):
 
 @dataclasses.dataclass
 class Line:
-    """One line of a key, judged."""
+    """One line of an answer key, with the result of its check."""
 
     kind: str
     name: str
@@ -230,7 +230,7 @@ def run_on_fake_gpu(xlatrace, folder, program, arguments, key):
 
 
 def headline_of(document):
-    """The sentences of the verdict, also where it is withheld."""
+    """The sentences of the verdict, also if the verdict is withheld."""
     verdict = document.get("verdict", "")
     if isinstance(verdict, dict):
         verdict = " ".join(str(verdict.get(name) or "") for name in ("sentence", "lede", "text"))

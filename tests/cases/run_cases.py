@@ -36,7 +36,8 @@ from run_language import Reader, build_timeline, changed  # noqa: E402
 from time_trees import violations  # noqa: E402
 
 HANG_S = 60
-# Variables that colour, size or steer the program's output. A planted fault (scripts/mutate) stays on.
+# Variables of the environment that change colour or width of the output are removed. Variables that
+# activate a planted fault (scripts/mutate) are kept.
 REMOVED = ("NO_COLOR", "COLUMNS", "LINES", "CLICOLOR_FORCE", "FORCE_COLOR")
 KEPT = ("XLATRACE_MUTANT", "XLATRACE_MUTANTS_REACHED")
 

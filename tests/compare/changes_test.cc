@@ -127,7 +127,7 @@ TEST(Changes, UniformCpuSlowdownIsOneChange) {
   // A GPU has no other programs: by how much its kernels differ is each one's own.
   const auto gpu = ids(run(false, true, false, "x"), run(true, false, false, "y"));
   EXPECT_EQ(std::count(gpu.begin(), gpu.end(), "uniform"), 0);
-  // Copies of the runtime are no instructions; their hidden time is reported.
+  // Copies made by the runtime have no instruction. A change of their exposed time is reported.
   const RunRows exposed = run(false, true, false, "x");
   RunRows hidden = exposed;
   hidden.content_id = "z";

@@ -181,7 +181,7 @@ def main() -> int:
                 for text in results if text]  # fmt: skip
         for text in found:
             print(text)
-        # The table of scripts/long counts the first number of the last line.
+        # scripts/long reads the number of comparisons from the first number of the last line.
         print(f"{len(pairs) + len(dumps) + len(runs)} comparisons: {len(runs)} recordings with themselves, {len(pairs)} pairs of them and {len(dumps)} of dumps"
               f" both ways, {len(found)} not turned")  # fmt: skip
     return 1 if found else 0

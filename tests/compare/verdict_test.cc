@@ -54,7 +54,7 @@ TEST(Verdict, TimeBetweenSteadyStepsComesFirstIfItChangedMost) {
   const std::string sentence = SentenceOf(base, now);
   // All steps: 3.00 to 6.10 ms, +103.3 %; steady steps: 3.00 to 3.10 ms, +3.3 %.
   EXPECT_GOLDEN_TEXT(sentence);
-  // The time between steps changed less than the steady steps, or hardly.
+  // The time between steps changed less than the time of the steady steps, or almost not.
   RunRows slower = ThreeOps(1'000'000, 1'400'000, 1'000'000, "z");
   slower.amid_ns = slower.step_ns + 200'000;
   EXPECT_TRUE(SentenceOf(base, slower).starts_with("Same program")) << SentenceOf(base, slower);

@@ -53,7 +53,8 @@ Imported ImportAndAttribute(const std::string& path) {
   return imported;
 }
 
-// Counts from the notes of who recorded it: 20 steps of 298 ops, 7,737 ops in all.
+// The expected counts come from the notes on the recording: 20 steps of 298 ops, and 7,737 ops in
+// the whole run.
 TEST(RecordedData, EveryOpOfAJaxCpuRunIsExact) {
   XLATRACE_SHARED_OR_SKIP(path, "own/jax-cpu/train-20steps-notracer-py.xplane.pb.xz");
   const Imported imported = ImportAndAttribute(path);

@@ -341,7 +341,7 @@ TEST_F(ArrangementsTest, LimitsAreEnforcedAndReported) {
   ASSERT_FALSE(dir->warnings.empty());
   EXPECT_THAT(dir->warnings.front(), HasSubstr(" 20 "));
   reports += dir->warnings.front() + "\n";
-  // Memory for an archive.
+  // The compressed size of the kept entries has a limit.
   std::string noise(1 << 16, ' ');
   uint32_t state = 1;
   for (char& c : noise) c = static_cast<char>('a' + (state = state * 1664525 + 1013904223) % 26);

@@ -9,9 +9,9 @@ import support
 
 
 def read_truths(folder):
-    """{pid: activities in order of issue}. A killed process's log may end in zeros, in a cut line.
+    """{pid: activities in order of issue}. The log of a killed process may end in zeros.
 
-    A process that has called exec has two logs, of two prefixes.
+    The last line of such a log may be cut. A process that has called exec has two logs, of two prefixes.
     """
     truths = {}
     for path in sorted(pathlib.Path(folder).glob("*.tsv")):

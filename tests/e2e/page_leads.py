@@ -192,7 +192,7 @@ class Escape(Captures):
 
     def test_host_threads_can_be_read(self):
         run = self.imported("nsys/mfu_2gpu_after.sqlite")
-        # By hand: the longest call, which the view begins with.
+        # The longest call, which the timeline must show.
         start, end, name = self.ask(run, "SELECT start_ns, end_ns, name FROM api_call ORDER BY end_ns - start_ns DESC LIMIT 1")[0]
         self.assertRegex(name, r"_v\d+$")
         plain = re.sub(r"_v\d+$", "", name)

@@ -12,7 +12,7 @@ import export_support
 from export_support import query, run_python
 import support
 
-# Ten common questions, in SQL that SQLite and DuckDB share. {view} is a file there.
+# Ten common questions, in SQL that SQLite and DuckDB both accept. In DuckDB, {view} is a file.
 QUESTIONS = [
     "SELECT phase, sum(self_ns) FROM {op_time} GROUP BY phase ORDER BY phase",
     "SELECT op_kind, count(*), sum(duration_ns) FROM {activity} GROUP BY op_kind ORDER BY op_kind",

@@ -29,7 +29,7 @@ OPS = [
     ("dot.3", "dot", "jit(train_step)/transpose(jvp(mlp))/dot_general", "model.py", 7),
     ("subtract.4", "subtract", "jit(train_step)/optimizer/sub", "train.py", 31),
 ]
-# Whole commands of a page, and the tests that run them.
+# Commands of a page that run elsewhere, and where they run.
 ELSEWHERE = {
     "./scripts/demo": "itself (from nothing, minutes); what it trains by test_demo_truth.py",
     "./scripts/test": "CI: it is what runs this",

@@ -66,7 +66,7 @@ def measure(folder):
     header = (include / "cupti_activity.h").read_text(encoding="utf-8", errors="replace")
     lines, kinds = [], []
     for kind, name in STRUCTS.items():
-        # Memory2 and its followers belong to another kind.
+        # CUpti_ActivityMemory2 and its later versions describe another kind.
         kinds.append((kind, "CUpti_ActivityMemory" if kind == 45 else newest(header, name)))
     for kind, (name, first) in SEPARATE.items():
         kinds.append((kind, newest(header, name, first)))

@@ -171,8 +171,9 @@ TEST(DamagedProto, TruncatedProtoIsAnErrorUnlessBetweenFields) {
       EXPECT_FALSE(cut.error().message.empty()) << size;
     }
   }
-  // After the module, before the buffer assignment: tag, length, and a message of 7 bytes. The
-  // message has another tag and length, then 1: 0 and 2: 1000 as varints of 1 and 2 bytes.
+  // This length ends after the module and before the buffer assignment. The buffer assignment has a
+  // tag, a length, and a message of 7 bytes. The message has another tag and length, then field 1
+  // (0, a varint of 1 byte) and field 2 (1000, a varint of 2 bytes).
   EXPECT_EQ(read, std::vector<size_t>{whole.size() - 9});
 }
 

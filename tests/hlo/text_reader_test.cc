@@ -453,7 +453,8 @@ TEST(TextReader, ReadAnyReportsThePlaceInTextOtherThanHlo) {
   EXPECT_GOLDEN_TEXT(module.error().message + "\n" + module.error().hint);
 }
 
-// XLA of 2025 prints a line of its own beside a frame that it numbered wrongly.
+// XLA versions of 2025 print the source line of an instruction and, next to it, the id of a wrong
+// stack frame.
 TEST(TextReader, AFrameThatContradictsTheInstructionsOwnLineIsDropped) {
   const model::HloModule module = ReadHlo(R"(HloModule m
 

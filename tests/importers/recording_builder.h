@@ -113,7 +113,7 @@ class RecordingBuilder {
     return titles;
   }
 
-  // The run of a module as its range; its number.
+  // Adds the range of one run of a module. Returns the number of the run.
   uint64_t Run(uint32_t title, uint64_t start, uint64_t end, uint32_t thread = 7) {
     writer->Add(recording::RangeRow{.thread = thread,
                                     .domain = Text("TSL"),

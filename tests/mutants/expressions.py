@@ -201,7 +201,7 @@ class Parser:
                 self._simple(at, here)
                 return here + 1
             if flat[here] == "{" and self._is_block(here):
-                # A function, a class or a lambda; one that must be constant holds no faults.
+                # The body of a function, a class or a lambda. A constexpr body gets no faults.
                 close = self.match.get(here, end)
                 if not re.search(r"\b(constexpr|consteval)\b", flat[at:here]):
                     self._block(here + 1, close)

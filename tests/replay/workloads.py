@@ -233,7 +233,7 @@ def collectives() -> list[Pair]:
         thunk("dot.1", "launch dot x 5") + f"    thunk all-reduce.2 {{ {call} }}\n"
         + thunk("add.3", "launch add x 2")
     )  # fmt: skip
-    # The same on a stream of its own, beside what follows: add.3 needs none of it.
+    # The same all-reduce on its own stream, in parallel with add.3, which does not use its result.
     hidden = step(
         thunk("dot.1", "launch dot x 5")
         + "    record ready; wait-event ready on side\n"

@@ -145,7 +145,7 @@ TEST(EvidenceSentence, SingleInstructionIsNamed) {
   EXPECT_GOLDEN_TEXT(EvidenceSentence(view, json::array({time})));  // 1.50 ms of the run.
   view.ops[2].bound_by = "latency";
   view.ops[2].peak_pct = 0.06;
-  EXPECT_GOLDEN_TEXT(EvidenceSentence(view, json::array({time})));  // 0.06 % of its roof, latency.
+  EXPECT_GOLDEN_TEXT(EvidenceSentence(view, json::array({time})));  // 0.06 % of its roofline limit.
 }
 
 TEST(EvidenceSentence, UnknownEvidenceGivesNoSentence) {

@@ -56,7 +56,8 @@ SampleRun GraphRun() {
   run.ops = {{.instruction = "fusion.1", .ns = 3'000},
              {.instruction = "fusion.2", .ns = 1'000},
              {.instruction = "fusion.3", .ns = 0, .calls = 0}};
-  // 1,001 ns are 500.5 and 500.5: the first of equal remainders gets the rest.
+  // 1,001 ns are divided into 500.5 and 500.5 ns. If remainders are equal, the first part is
+  // rounded up.
   run.graphs = {{.parts = {{0, 500'000, 501}, {1, 500'000, 500}}},
                 // 7 ns are 4.2 and 2.8.
                 {.parts = {{1, 600'000, 4}, {2, 400'000, 3}}, .on_device = 1}};

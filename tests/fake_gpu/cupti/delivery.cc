@@ -372,7 +372,7 @@ bool Disturb(Record* record) {
   return true;
 }
 
-// Lines of threads that are gone: their records go on, then the line goes.
+// Delivers the remaining records of threads that have ended, then removes the lines of the threads.
 void SweepEnded() {
   State& state = TheState();
   std::vector<Line*> gone;

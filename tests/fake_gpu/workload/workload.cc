@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A program that uses a GPU as a script defines, through the driver API that it opens at run time
-// as frameworks do. It is the traced program of the collector's tests. README.md has the language.
+// Runs a script that describes GPU work. The program opens the driver API at run time, as
+// frameworks do. The collector's tests trace this program. README.md describes the language.
 //
 //   fake_workload FILE | fake_workload -e 'launch a x 100; sync'
 #include <time.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs whose largest part is beside the training step."""
+"""Programs that spend most of their time outside the training step."""
 
 from cause import Cause
 

@@ -28,7 +28,8 @@ async function start(): Promise<void> {
     line.setAttribute('data-testid', 'error');
     line.setAttribute('role', 'alert');
     const why = error instanceof Error ? error.message : String(error);
-    line.textContent = `The interactive pages cannot be shown: ${why}. The summary below needs no script.`;
+    const below = 'The summary below needs no script.';
+    line.textContent = `The interactive pages cannot be shown: ${why}. ${below}`;
     (still ?? document.body).prepend(line);
   }
 }

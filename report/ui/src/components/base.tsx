@@ -3,7 +3,8 @@
 
 import type { VNode } from 'preact';
 import { useReport } from '../ctx';
-import { perReport, type Report } from '../data/report';
+import { perReport } from '../data/per_report';
+import type { Report } from '../data/report';
 import { baseName, count, formatMs, percent, signed } from '../format';
 import { Link } from './links';
 

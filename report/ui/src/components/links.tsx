@@ -4,7 +4,8 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useReport } from '../ctx';
 import { type Entity } from '../data/entities';
-import { type Report, perReport } from '../data/report';
+import { perReport } from '../data/per_report';
+import type { Report } from '../data/report';
 import { type Sentence } from '../data/meta';
 import { sourceLine } from '../format';
 import { type Change, linkTo, navigate } from '../state';

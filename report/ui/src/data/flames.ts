@@ -3,7 +3,8 @@
 
 import type { FlameNode } from '../charts/flame';
 import { type Hue, PHASES } from '../phases';
-import { perReport, type Report } from './report';
+import { perReport } from './per_report';
+import type { Report } from './report';
 import { type TimePart, timeTree } from './time_tree';
 import type { Node } from './tree';
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HLO graph of the page: instructions with operands, users, callers and text.
 
-import { perReport } from './report';
+import { perReport } from './per_report';
 
 export interface Hlo {
   n: number;

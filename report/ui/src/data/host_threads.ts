@@ -3,7 +3,8 @@
 // gaps refer to.
 
 import { plural, thousands, sumBy } from '../format';
-import { perReport, type Report } from './report';
+import { perReport } from './per_report';
+import type { Report } from './report';
 import { rowsOf } from './table';
 
 /**
@@ -109,7 +110,7 @@ export function windowsOf(report: Report): HostWindow[] {
   });
 }
 
-/** "all events in steps 3 and 7, ...; this file has the longest 8,000 of 12,000 calls and ranges". */
+/** "all events in steps 3 and 7, ...; this file has the longest 8,000 of 12,000 calls". */
 export function heldWords(windows: HostWindow[]): string {
   const steps = [...new Set(windows.filter((w) => !isNaN(w.step)).map((w) => w.step))].sort(
     (a, b) => a - b,

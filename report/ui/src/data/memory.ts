@@ -2,7 +2,8 @@
 // Live ranges of the modules' values, and the memory that follows from them.
 
 import { hloOf, type Hlo } from './hlo';
-import { perReport, type Report } from './report';
+import { perReport } from './per_report';
+import type { Report } from './report';
 import { rowsOf } from './table';
 
 export interface LiveValue {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The critical path of the replayed steps, by device: parts that follow each other.
 
-import { perReport, type Report } from './report';
+import { perReport } from './per_report';
+import type { Report } from './report';
 
 export interface Path {
   n: number;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Origins of ops: their changes by passes of XLA, if the page was made with a dump.
 
-import { perReport } from './report';
+import { perReport } from './per_report';
 import { rowsOf } from './table';
 
 export interface Before {

@@ -33,15 +33,6 @@ import {
 import type { JobStep, Meta } from './meta';
 import { type BlockText, Tables, rowsOf } from './table';
 
-/** A value that is computed once per report, on first use. */
-export function perReport<T>(make: (report: Report) => T): (report: Report) => T {
-  const made = new WeakMap<Report, T>();
-  return (report) => {
-    if (!made.has(report)) made.set(report, make(report));
-    return made.get(report)!;
-  };
-}
-
 export class Report {
   readonly meta: Meta;
   readonly tables: Tables;

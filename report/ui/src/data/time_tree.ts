@@ -4,7 +4,8 @@
 import { sourceLine, sumBy } from '../format';
 import { type Hue, KIND_WORDS, PHASES, WORK_WORDS, phaseWords, workHue } from '../phases';
 import { TREE_NAMES, TREE_WORDS } from '../tree_words';
-import { perReport, type Report } from './report';
+import { perReport } from './per_report';
+import type { Report } from './report';
 
 export interface TimePart {
   /** Stable within a report: the row of the table, for groups with a suffix. */

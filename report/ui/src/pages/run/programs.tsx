@@ -190,7 +190,7 @@ export function Steps({ report }: { report: Report }): VNode {
           {out.length > 0 && `Left out as not steady: ${text(out)}. `}
           {steady.length > 0
             ? `Steady: ${text(steady)}.`
-            : 'No step was steady: each was cut, contained a compilation or was the first execution.'}
+            : 'No step was steady: each was cut, compiled, or was the first execution.'}
         </SecondaryText>
       )}
     </section>

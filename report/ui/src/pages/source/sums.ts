@@ -4,7 +4,8 @@
 import type { VNode } from 'preact';
 import { fullPath } from '../../components/links';
 import type { Ops, Shares } from '../../data/entities';
-import { type Report, perReport } from '../../data/report';
+import { perReport } from '../../data/per_report';
+import type { Report } from '../../data/report';
 import type { View } from '../../data/view_type';
 import { baseName } from '../../format';
 import { HUES, PHASES, hueOf } from '../../phases';

@@ -180,23 +180,6 @@ class Actions(Captures):
                 self.assertEqual(bounds, {False, True})
                 self.assert_golden_words(page.locator(".acts ~ p.cap"))
 
-    @only_long
-    def test_hatched_part_of_the_step_has_a_name(self):
-        for run in map(self.imported, (PAX, MAXTEXT, CPU) if LONG else (PAX,)):
-            page = self.page(run, "#/verdict")
-            for width in (1440, 900, 400) if LONG else (1440, 400):
-                page.set_viewport_size({"width": width, "height": 900})
-                self.wait_for_width(page, width)
-                if page.locator('.stepbar rect[fill="url(#hat)"]').count() == 0:
-                    continue
-                inside = page.locator(".stepbar svg text").filter(has_text=re.compile(r"^o\d+ ")).all_text_contents()
-                beside = page.get_by_test_id("hatched").all_inner_texts()
-                self.assertEqual(len(inside) + len(beside), 1, (run, width, inside, beside))
-                handle, said = re.search(r"(o\d+).*?([\d.]+)$", (inside + beside)[0]).groups()
-            self.visit(page, "#/ops")
-            page.set_viewport_size({"width": 1440, "height": 900})
-            expect(page.get_by_test_id(f"op-{handle}").locator("td.bar")).to_have_text(said)
-
 
 class Places(Captures):
     """Ops that represent copies on the Source page, and their colours."""

@@ -155,7 +155,7 @@ class Figures(figure_places.Places, Captures):
         )
 
     def headline(self, page, unit):
-        """The sentence, the step's bar and the list below the actions name an op by its own time."""
+        """The sentence and the list below the actions have the time of an op itself."""
         self.go(page, "#/verdict")
         sentence = page.get_by_test_id("verdict-sentence").inner_text()
         if page.get_by_test_id("verdict-lede").count():
@@ -172,7 +172,6 @@ class Figures(figure_places.Places, Captures):
         page.set_viewport_size({"width": 1600, "height": 1000})
         # An instruction and its time; what an op that the sentence names takes.
         said = re.search(r"(\S+) \w+ ([\d.,]+ (?:ms|µs|s))\b", sentence)
-        bar = re.findall(r"\b(o\d+)  ?([\d.,]+)", " ".join(page.locator(".stepbar svg text").all_text_contents()))
         largest = [
             (r.get_attribute("data-testid")[3:], r.locator("td.num").first.inner_text())
             for r in page.locator('.largest [data-testid^="op-o"]').all()[:3]
@@ -196,9 +195,6 @@ class Figures(figure_places.Places, Captures):
                     if abs(float(percent[1]) - float(of_step.rstrip("%"))) > (0.55 if "." not in percent[1] else 0.11):
                         self.wrong.append(f"headline, {sentence}: {percent[1]}%, drawer: {of_step}")
                     self.go(page, "#/ops?v=hlo")
-        for handle, time in bar:
-            self.go(page, f"#/ops?v=hlo&copies=all&sel={handle}")
-            self.compare("op: step's bar", handle, time, self.row(page, f'[data-testid="op-{handle}"]')[unit])
 
     def ops(self, page, run, unit):
         self.go(page, "#/ops?v=hlo")

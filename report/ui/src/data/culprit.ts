@@ -61,7 +61,7 @@ export interface StepTimes {
   wall: Float64Array;
   waiting: Float64Array;
 }
-/** Time of each device by itself. */
+/** Time of each device and step without waiting for other devices, in ns. */
 function ownTimes(t: StepTimes): Float64Array {
   const n = t.steps.length,
     own = new Float64Array(t.devices * n);
